@@ -2,6 +2,7 @@
 #
 #   make test       lints, docs, a build without warnings, and every test; up to 25 minutes
 #   make test-one-core  the same on one core, which finds waits that need a second one
+#   make test-console  the tests of the console in a browser, after a build
 #   make demo       real open data through a real database, about a minute after the build
 #   make check      what a change must pass: all of make test, a release build, the benchmark, DocC
 #   make soak       the full counts with fresh seeds, in slices that can be resumed
@@ -16,7 +17,7 @@
 # Each begins with scripts/bootstrap, which installs the system packages that are missing and is
 # instant when none is.
 
-.PHONY: bootstrap bootstrap-tests bootstrap-package test test-one-core demo check soak bench sanitize package try-package docs format help
+.PHONY: bootstrap bootstrap-tests bootstrap-package test test-one-core test-console demo check soak bench sanitize package try-package docs format help
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -34,6 +35,11 @@ test: bootstrap-tests
 test-one-core: bootstrap-tests
 	swift build --build-tests
 	taskset -c 0 scripts/test
+
+test-console: bootstrap-tests
+	swift build --product divan
+	swift build --product divan-javascript
+	@scripts/test-console $(ARGUMENTS)
 
 demo: bootstrap
 	@scripts/demo

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users, rights and sessions, and the server itself, as an administrator and as another user."""
+import re
+
+from case import ConsoleTest, needs_view
+from server import encoded
+
+
+class WithUsers(ConsoleTest):
+    options = ["--user", "ann:secret"]
+    user = ("ann", "secret")
+
+    @classmethod
+    def seed(cls, server):
+        for name in ("shop", "wiki"):
+            server.database(name)
+        server.put(encoded("_users", "org.couchdb.user:bob"), {"name": "bob", "type": "user", "roles": ["staff"], "password": "pw"})
+
+    def sign_in(self, hash, name="ann", password="secret"):
+        b = self.browser
+        b.open(hash)
+        b.type("Name", name)
+        b.type("Password", password)
+        b.press("Enter")
+        b.find("button", name)
+        b.settled()
+
+
+@needs_view("access", "database-access")
+class Access(WithUsers):
+    def test_a_user_is_created_who_can_sign_in(self):
+        b = self.browser
+        self.sign_in("#/access")
+        b.click("button", "New user")
+        dialog = b.find("dialog")
+        b.click("button", "Create the user", within=dialog)
+        b.reads("Give a name.")
+        b.type("Name", "cid", within=dialog)
+        b.type("Password", "cc", within=dialog)
+        b.click("button", "Create the user", within=dialog)
+        b.gone("dialog")
+        self.assertEqual(self.server.get("/_session", user=("cid", "cc"))["userCtx"]["name"], "cid")
+        b.reads("cid")
+
+    def test_a_role_that_begins_with_an_underscore_is_refused(self):
+        b = self.browser
+        self.sign_in("#/access")
+        b.click("button", "New user")
+        dialog = b.find("dialog")
+        b.type("Name", "dan", within=dialog)
+        b.type("Password", "dd", within=dialog)
+        b.find("textbox", "Roles", within=dialog).click()
+        b.write("_admin,")
+        b.click("button", "Create the user", within=dialog)
+        b.reads("cannot begin with an underscore")
+
+    def test_what_the_page_says_that_a_user_may_do_is_what_the_server_does(self):
+        b = self.browser
+        self.server.put("/shop/_security", {"admins": {"names": [], "roles": []}, "members": {"names": [], "roles": ["staff"]}})
+        self.server.put("/wiki/_security", {"admins": {"names": ["bob"], "roles": []}, "members": {"names": ["eve"], "roles": []}})
+        self.sign_in("#/access?part=rights&as=bob")
+        b.reads("bob may use")
+        for database, level in (("shop", "Read and write"), ("wiki", "Administer"), ("_users", "No access")):
+            self.assertIn(level, b.find("row", re.compile(f"^{database} ")).text)
+            status = self.server.request("GET", f"/{database}/_all_docs?limit=0", user=("bob", "pw")).status
+            self.assertEqual(status >= 400, level == "No access", database)
+
+    def test_unsaved_rights_are_asked_for_before_one_leaves(self):
+        b = self.browser
+        self.sign_in("#/db/shop/access")
+        b.until(lambda: b.js("return document.querySelectorAll('.halves .input').length") >= 4, "the fields are there")
+        b.js("return document.querySelectorAll('.halves .input')[0]").click()
+        b.write("eve")
+        b.press("Enter")
+        b.click("link", "Server")
+        b.find("dialog", "Leave without saving?")
+        b.click("button", "Cancel")
+        b.until(lambda: b.hash.startswith("#/db/shop/access"), "the page stays")
+        b.reads("eve")
+
+    def test_a_user_who_is_no_administrator_is_told_so_and_sees_the_own_session(self):
+        b = self.browser
+        self.sign_in("#/access?part=users", "bob", "pw")
+        b.reads("This is for administrators of the server")
+        b.open("#/access?part=you")
+        b.reads("bob")
+        b.reads("staff")
+        self.assertFalse(b.has("dialog"))
+
+    def test_the_console_of_a_user_without_rights_offers_no_sign_in_again(self):
+        b = self.browser
+        self.sign_in("#/", "bob", "pw")
+        for hash in ("#/", "#/server", "#/access", "#/sync", "#/db/_users/docs"):
+            b.open(hash)
+            self.assertFalse(b.has("dialog"), hash)
+
+
+@needs_view("server")
+class ServerView(WithUsers):
+    def test_metrics_are_drawn(self):
+        b = self.browser
+        self.sign_in("#/server")
+        b.reads("couchdb.httpd.requests")
+        b.until(lambda: b.js("return document.querySelectorAll('.chart path.line').length") > 1, "lines are drawn")
+
+    def test_the_configuration_hides_secrets_and_is_changed(self):
+        b = self.browser
+        secret = "c2VjcmV0IGtleSBvZiB0aGlydHktdHdvIGJ5dGVzISE="
+        self.server.put("/_node/_local/_config/jwt_keys/hmac:k1", secret)
+        self.sign_in("#/server?part=configuration")
+        b.reads("max_http_request_size")
+        self.assertNotIn(secret, b.driver.page_source)
+        b.click("button", "Change couchdb/max_document_size")
+        dialog = b.find("dialog")
+        b.type("New text", "many", within=dialog)
+        b.click("button", "Change the key", within=dialog)
+        b.reads("This is a whole number above zero.")
+        b.type("New text", "1000000", within=dialog)
+        b.click("button", "Change the key", within=dialog)
+        b.gone("dialog")
+        self.assertEqual(self.server.get("/_node/_local/_config/couchdb/max_document_size"), "1000000")
+
+    def test_tasks_log_and_about_are_shown(self):
+        b = self.browser
+        self.sign_in("#/server?part=tasks")
+        b.reads("Nothing runs now")
+        b.open("#/server?part=about")
+        b.reads("Apache-2.0")
+        b.open("#/server?part=log")
+        b.until(lambda: len(b.text) > 100, "the log, or why there is none")
+
+
+@needs_view("documents", "document", "overview")
+class ReadOnly(ConsoleTest):
+    options = ["--everybody", "--read-only"]
+
+    @classmethod
+    def seed(cls, server):
+        server.stop()
+        options, server.options = server.options, ["--everybody"]
+        server.start()
+        server.database("notes", [{"_id": "doc", "a": 1}])
+        server.stop()
+        server.options = options
+        server.start()
+
+    def test_a_server_that_takes_no_writes_is_offered_none(self):
+        b = self.browser
+        for hash in ("#/", "#/db/notes/docs", "#/db/notes/doc/doc", "#/db/notes/indexes", "#/db/notes/conflicts", "#/db/notes/access", "#/sync", "#/db/notes/storage"):
+            b.open(hash)
+            offered = b.js("""
+              return [...document.querySelectorAll('main button, main a.button')].filter((one) => one.checkVisibility() && !one.disabled)
+                .map((one) => (one.innerText || one.title).trim()).filter((text) => /^(new |create|save|delete\\b|edit…|duplicate|upload|compact|resolve|set the|restore)/i.test(text));""")
+            self.assertEqual(offered, [], hash)

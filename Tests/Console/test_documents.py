@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of documents: tables, filters, facets, bulk work, export, and what happens meanwhile."""
+import json
+import re
+
+import samples
+from case import ConsoleTest, needs_view
+from server import encoded
+
+IDS = """return [...document.querySelectorAll('.documents .line:not(.header)')].sort((a, b) => a.dataset.index - b.dataset.index)
+    .map((line) => line.querySelector('a')?.innerText ?? '')"""
+
+
+@needs_view("documents")
+class Documents(ConsoleTest):
+    @classmethod
+    def seed(cls, server):
+        samples.orders(server, 600)
+        samples.notes(server, 40, conflicts=2)
+        server.database("empty")
+
+    def ids(self):
+        return self.browser.js(IDS)
+
+    def fresh(self, name, count=30):
+        return self.server.database(name, [{"_id": f"d{number:04}", "n": number, "title": f"T {number}"} for number in range(count)])
+
+    def select(self, *indexes):
+        for index in indexes:
+            self.browser.click_css(f'.line[data-index="{index}"] input[type=checkbox]')
+
+    def test_documents_stand_in_a_table_in_the_order_of_their_ids(self):
+        b = self.browser
+        b.open("#/db/orders/docs")
+        b.reads("620 documents")
+        b.until(lambda: self.ids()[:1] == ["customer-000"], "the first document is shown")
+        self.assertEqual(self.ids(), sorted(self.ids()))
+
+    def test_the_end_of_the_list_is_reached_by_a_key_and_is_in_the_address(self):
+        b = self.browser
+        b.open("#/db/orders/docs")
+        b.css(".list").click()
+        b.press("End")
+        b.until(lambda: "order-00599" in self.ids(), "the last document is shown")
+        b.until(lambda: "at=" in b.hash, "the place is in the address")
+        b.reload()
+        b.until(lambda: "order-00599" in self.ids(), "the address leads there")
+
+    def test_enter_opens_the_current_document(self):
+        b = self.browser
+        b.open("#/db/orders/docs?q=order-0000")
+        b.until(lambda: self.ids()[:1] == ["order-00000"], "the first document is shown")
+        b.js("document.querySelector('.list').focus()")
+        b.press("ArrowDown", "Enter")
+        b.until(lambda: b.hash.startswith("#/db/orders/doc/order-00001"), "it is opened")
+
+    def test_what_one_types_filters_by_the_beginning_of_the_id(self):
+        b = self.browser
+        b.open("#/db/orders/docs")
+        b.press("/")
+        b.write("order-001")
+        b.reads("100 documents")
+        self.assertIn("q=order-001", b.hash)
+        b.write("zzz")
+        b.find("heading", "No document matches")
+        b.click("button", "Show all documents")
+        b.reads("620 documents")
+
+    def test_a_selector_filters_and_says_that_no_index_serves_it(self):
+        b = self.browser
+        b.open("#/db/orders/docs?by=find&q=" + json.dumps({"place.city": "Oslo"}))
+        b.reads("No index serves")
+        b.until(lambda: self.ids()[:1] == ["order-00000"], "the first order of Oslo is shown")
+
+    def test_a_selector_that_is_wrong_is_told_of(self):
+        b = self.browser
+        b.open("#/db/orders/docs?by=find&q=" + json.dumps({"$foo": 1}))
+        b.reads("Invalid operator")
+
+    def test_full_text_finds_documents_where_an_index_is(self):
+        b = self.browser
+        b.open("#/db/notes/docs?by=text&q=lamp")
+        b.until(lambda: any(one.startswith("note-") for one in self.ids()), "notes are found")
+
+    def test_facets_count_the_values_of_a_property_and_filter_by_one(self):
+        b = self.browser
+        b.open("#/db/orders/docs?q=order-&facet=item")
+        b.reads(re.compile("In (a sample of|all) "))
+        b.click_css(".facet")
+        b.until(lambda: "by=find" in b.hash, "the facet is a filter")
+        b.until(lambda: self.ids() and self.ids()[0].startswith("order-"), "documents are shown")
+
+    def test_many_documents_are_changed_with_a_preview_and_changed_back(self):
+        b = self.browser
+        self.fresh("bulk")
+        b.open("#/db/bulk/docs")
+        self.select(0, 1, 2)
+        b.reads("3 documents selected")
+        b.click("button", re.compile("^Edit"))
+        dialog = b.find("dialog")
+        b.type("Property", "state", within=dialog)
+        b.type("Value as JSON", '"new"', within=dialog)
+        b.reads("3 will change")
+        b.click("button", re.compile("^Change 3"), within=dialog)
+        b.reads("Changed 3 documents")
+        self.assertEqual([self.server.document("bulk", f"d000{number}").get("state") for number in range(4)], ["new"] * 3 + [None])
+        b.click("button", re.compile("^Undo"))
+        b.reads("Restored 3")
+        self.assertNotIn("state", self.server.document("bulk", "d0001"))
+
+    def test_a_document_that_another_writer_changed_is_not_deleted_unseen(self):
+        b = self.browser
+        self.fresh("bulk-race")
+        b.open("#/db/bulk-race/docs")
+        self.select(0, 1)
+        b.click("button", re.compile("^Delete"))
+        dialog = b.find("dialog")
+        self.server.bulk("bulk-race", [dict(self.server.document("bulk-race", "d0001"), x=1)])
+        b.click("button", re.compile("^Delete 2"), within=dialog)
+        b.reads("has changed since you selected it")
+        self.assertIsNone(self.server.document("bulk-race", "d0000"))
+        self.assertEqual(self.server.document("bulk-race", "d0001")["x"], 1)
+
+    def test_a_validator_that_refuses_a_change_is_quoted(self):
+        b = self.browser
+        b.open("#/db/notes/docs")
+        self.select(5)
+        b.click("button", re.compile("^Edit"))
+        dialog = b.find("dialog")
+        b.choose("Change", "remove")
+        b.type("Property", "title", within=dialog)
+        b.reads("1 will change")
+        b.click("button", re.compile("^Change 1"), within=dialog)
+        b.reads("A note needs a title")
+
+    def test_keys_select_and_delete(self):
+        b = self.browser
+        self.fresh("keys")
+        b.open("#/db/keys/docs")
+        b.until(lambda: self.ids()[:1] == ["d0000"], "the list is shown")
+        b.js("document.querySelector('.list').focus()")
+        b.press("Space", "Shift+ArrowDown", "Shift+ArrowDown")
+        b.reads("3 documents selected")
+        b.press("Delete")
+        self.assertIn("d0002", b.find("dialog").text)
+        b.press("Escape")
+        b.gone("dialog")
+
+    def test_all_documents_are_exported(self):
+        b = self.browser
+        self.fresh("export", 1200)
+        b.open("#/db/export/docs")
+        b.click("button", "More")
+        b.click("menuitem", "Export all")
+        docs = json.loads(b.downloaded("*.json").read_text())
+        self.assertEqual([one["_id"] for one in docs], [f"d{number:04}" for number in range(1200)])
+
+    def test_changes_by_others_are_told_and_shown(self):
+        b = self.browser
+        self.fresh("live")
+        b.open("#/db/live/docs")
+        b.until(lambda: self.ids()[:1] == ["d0000"], "the list is shown")
+        # The feed begins with what is stored when it opens: the other writes until it is told.
+        turn = iter(range(1000))
+
+        def told():
+            self.server.bulk("live", [dict(self.server.document("live", "d0003"), title=f"CHANGED {next(turn)}")])
+            return "since you looked" in b.text
+        self.eventually(told, "the change is told")
+        b.reads("CHANGED")
+
+    def test_an_empty_database_offers_the_first_document(self):
+        b = self.browser
+        b.open("#/db/empty/docs")
+        b.find("heading", "No documents yet")
+        self.assertTrue(b.has("link", "New document") or b.has("button", "New document"))
+
+    def test_a_database_that_is_not_there_is_told_of(self):
+        b = self.browser
+        b.open("#/db/none-such/docs")
+        b.find("alert")
+
+
+@needs_view("document")
+class Editor(ConsoleTest):
+    @classmethod
+    def seed(cls, server):
+        server.database("edit")
+        samples.notes(server, 12, conflicts=2)
+        samples.people(server)
+
+    def editor(self, database, id, body=None, query=""):
+        if body is not None:
+            self.server.request("PUT", encoded(database, id), body.encode())
+        self.browser.open(f"#/db/{database}/doc/{id}{query}")
+        return self.browser.find("textbox", "Document as JSON")
+
+    def stored(self, database, id):
+        return self.server.request("GET", encoded(database, id)).body.decode()
+
+    def paste(self, text):
+        self.browser.find("textbox", "Document as JSON").click()
+        self.browser.paste(text)
+
+    def test_numbers_are_saved_as_they_were_typed(self):
+        b = self.browser
+        self.editor("edit", "numbers", '{"a": 1}')
+        self.paste('{"big": 12345678901234567890, "f": 1.50, "in": {"__proto__": {"x": 1}}}')
+        b.press("Control+s")
+        b.reads("Saved as")
+        text = self.stored("edit", "numbers")
+        self.assertIn("12345678901234567890", text)
+        self.assertIn('"__proto__":{"x":1}', text)
+
+    def test_a_fault_in_the_json_is_shown_with_its_place_and_nothing_is_saved(self):
+        b = self.browser
+        self.editor("edit", "fault", '{"a": 1}')
+        self.paste('{\n  "a": 1\n  "b": 2\n}')
+        b.reads("Line 3, column 3")
+        b.press("Control+s")
+        b.reads("not saved")
+        self.assertEqual(self.server.document("edit", "fault")["a"], 1)
+
+    def test_undo_goes_back_to_what_is_stored(self):
+        b = self.browser
+        area = self.editor("edit", "undo", '{"a": 1}')
+        before = area.get_attribute("value")
+        self.paste('{"a": 2}')
+        self.assertTrue(b.find("button", "Save").is_enabled())
+        b.press("Control+z")
+        b.until(lambda: b.find("textbox", "Document as JSON").get_attribute("value") == before, "the text is as before")
+        self.assertFalse(b.find("button", "Save").is_enabled())
+
+    def test_the_words_of_a_validator_are_shown(self):
+        b = self.browser
+        b.open("#/db/notes/doc/_new")
+        self.paste('{"type": "note"}')
+        b.press("Control+s")
+        b.reads("A note needs a title.")
+
+    def test_a_new_document_is_shown_at_its_own_address(self):
+        b = self.browser
+        b.open("#/db/edit/doc/_new")
+        self.paste('{"fresh": 1}')
+        b.type("ID", "of my own")
+        b.click("button", "Create")
+        b.until(lambda: b.hash == "#/db/edit/doc/of my own", "the address is that of the document")
+        self.assertEqual(self.server.document("edit", "of my own")["fresh"], 1)
+
+    def test_a_document_is_deleted_and_brought_back(self):
+        b = self.browser
+        self.editor("edit", "delete", '{"a": 1}')
+        b.click("button", "More")
+        b.click("menuitem", "Delete")
+        b.click("button", "Delete the document")
+        self.eventually(lambda: self.server.document("edit", "delete") is None, "it is deleted")
+        b.open("#/db/edit/doc/delete")
+        b.click("button", "Restore the document")
+        self.eventually(lambda: (self.server.document("edit", "delete") or {}).get("a") == 1, "it is back")
+
+    def test_a_document_that_is_not_there_can_be_created(self):
+        b = self.browser
+        b.open("#/db/edit/doc/none-such")
+        b.find("heading", "There is no such document")
+        self.assertTrue(b.has("button", "Create it") or b.has("link", "Create it"))
+
+    def test_an_id_in_a_document_leads_to_that_document(self):
+        b = self.browser
+        b.open("#/db/people/doc/bob?mode=read")
+        b.click("link", '"ann"')
+        b.until(lambda: b.hash.startswith("#/db/people/doc/ann"), "the other document is shown")
+
+    def test_a_change_of_another_writer_is_shown_while_nothing_is_unsaved(self):
+        b = self.browser
+        self.editor("edit", "quiet", '{"a": 1}')
+
+        def shown():
+            self.server.bulk("edit", [dict(self.server.document("edit", "quiet"), a=777)])
+            return "777" in b.css(".document .editor textarea").get_attribute("value")
+        self.eventually(shown, "the change is shown")
+
+    def test_attachments_are_links_that_save_and_never_open(self):
+        b = self.browser
+        b.open("#/db/people/doc/ann")
+        b.reads("photo.png")
+        links = b.js("return [...document.querySelectorAll('.attachment a')].map((one) => [one.hasAttribute('download'), one.rel])")
+        self.assertTrue(links)
+        for download, rel in links:
+            self.assertTrue(download)
+            self.assertIn("noopener", rel)
