@@ -52,8 +52,9 @@ struct HostileScriptTests {
     @Test(arguments: [
         "function(doc) { for (;;); }",
         "function(doc) { try { for (;;); } finally { for (;;); } }",
-        "function(doc) { /^(a+)+$/.test('a'.repeat(60) + 'b') }",
-        "function(doc) { /(x+x+)+y/.test('x'.repeat(60)) }",
+        // The engine gives a search up after some seconds, more or fewer as the machine goes.
+        "function(doc) { for (;;) /^(a+)+$/.test('a'.repeat(60) + 'b') }",
+        "function(doc) { for (;;) /(x+x+)+y/.test('x'.repeat(60)) }",
         "function(doc) { emit({toJSON: function() { for (;;); }}, 1) }",
         "function(doc) { emit(1, new Proxy({}, {ownKeys: function() { for (;;); }})) }",
         "function(doc) { (async function() { for (;;) await 1 })(); emit(1, 1) }",
