@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { api, hooks } from "./api/client.js";
-import { isReachable, refresh, server, session, signIn, signOut } from "./api/server.js";
+import { has, isReachable, refresh, server, session, signIn, signOut } from "./api/server.js";
 import { button } from "./components/button.js";
 import { openDialog } from "./components/dialog.js";
 import { field, input } from "./components/field.js";
@@ -87,17 +87,15 @@ export class Shell {
 
   /**
    * Signs in by the key that `divan open` writes into the address of the browser that it starts, and takes it out of
-   * there. Only where
-   * the console is this machine's own and the user has no session, so that a link cannot sign anyone in as another
-   * user.
+   * there. Only where the server says that it was started so, and the user has no session: no link can sign in as
+   * another user.
    */
   async signInByAddress() {
     const { words, query } = parse(location.hash);
     const key = query.get("owner");
     if (!key) return;
     history.replaceState(null, "", link(...words));
-    const isHere = /^(127\.\d+\.\d+\.\d+|localhost)$/.test(location.hostname);
-    if (isHere && session.value?.isRequired) await signIn("owner", key);
+    if (has("divan-open") && session.value?.isRequired) await signIn("owner", key);
   }
 
   frame() {
@@ -162,8 +160,7 @@ export class Shell {
         guard: (ask) => { if (!signal.aborted) this.guard = ask; },
         setQuery: (query, { replace = true } = {}) => {
           if (signal.aborted) return;
-          const words = found.place.path.split("/").filter(Boolean).map(decodeURIComponent);
-          const target = link(...words, query);
+          const target = link(...parse(hash).words, query);
           if (target === this.shownHash) return;
           this.shownHash = target;
           if (replace) history.replaceState(null, "", target); else history.pushState(null, "", target);
@@ -210,7 +207,7 @@ export class Shell {
         }],
       })
       : value?.isAdmin
-        ? h("span.tag", { title: "Every program on this machine may use this server without a name." },
+        ? h("span.tag.wide-only", { title: "Every program on this machine may use this server without a name." },
           "Everybody may do everything")
         : null;
     fill(this.account, who, scheme, button({

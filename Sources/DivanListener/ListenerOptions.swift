@@ -102,6 +102,8 @@ public struct ListenerOptions: Sendable {
     /// Unless set, administrators set up by HTTP what CouchDB has in its configuration, such as pages of other origins. What they
     /// set is kept beside the databases and goes before these options. The limits can be lowered in this way only.
     public var fixesConfiguration = false
+    /// Whether the console may sign a browser in by a key in its address.
+    package var opensByKey = false
     /// Bounds on what a client may cost.
     public var limits = ListenerLimits()
     /// What the app has to say about who may do what.

@@ -19,7 +19,7 @@ import sys
 
 CONSOLE = pathlib.Path(__file__).resolve().parent.parent.parent / "Console"
 # The goal is 300,000; see docs/decisions/0026-console.md.
-LARGEST = 320_000
+LARGEST = 330_000
 WIDEST = 120
 
 # Each with what to do in its place.

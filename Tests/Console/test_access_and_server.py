@@ -78,6 +78,50 @@ class Access(WithUsers):
         b.until(lambda: b.hash.startswith("#/db/shop/access"), "the page stays")
         b.reads("eve")
 
+    def test_access_that_another_administrator_has_changed_meanwhile_is_not_replaced(self):
+        b = self.browser
+        nobody = {"names": [], "roles": []}
+        self.server.put("/shop/_security", {"admins": nobody, "members": nobody})
+        self.sign_in("#/db/shop/access")
+        b.until(lambda: b.js("return document.querySelectorAll('.halves .input').length") >= 4, "the fields are there")
+        b.js("return document.querySelectorAll('.halves .input')[0]").click()
+        b.write("mallory")
+        b.press("Enter")
+        self.server.put("/shop/_security", {"admins": nobody, "members": {"names": ["zoe"], "roles": []}})
+        b.click("button", "Save the access")
+        b.reads("was changed meanwhile")
+        self.assertEqual(self.server.get("/shop/_security")["members"]["names"], ["zoe"])
+        b.click("button", "Load it anew")
+        b.reads("zoe")
+        b.reads_no("mallory")
+
+    def test_roles_that_another_administrator_has_changed_meanwhile_are_not_replaced(self):
+        b = self.browser
+        id = "org.couchdb.user:rob"
+        self.server.put(encoded("_users", id), {"name": "rob", "type": "user", "roles": ["staff"], "password": "pw"})
+        self.sign_in("#/access?part=users")
+        b.click("button", "What to do with rob")
+        b.click("menuitem", "Change the roles")
+        dialog = b.find("dialog")
+        self.server.put(encoded("_users", id), {**self.server.document("_users", id), "roles": ["night"]})
+        b.find("textbox", "Roles", within=dialog).click()
+        b.write("day,")
+        b.click("button", "Change the roles", within=dialog)
+        b.reads("was changed meanwhile")
+        self.assertEqual(self.server.document("_users", id)["roles"], ["night"])
+
+    def test_an_administrator_who_is_there_is_not_made_again(self):
+        b = self.browser
+        self.sign_in("#/access")
+        b.click("button", "New user")
+        dialog = b.find("dialog")
+        b.choose("Kind", "admin")
+        b.type("Name", "ann", within=dialog)
+        b.type("Password", "other", within=dialog)
+        b.click("button", "Create the user", within=dialog)
+        b.reads("There is an administrator of this name.")
+        self.assertEqual(self.server.get("/_session", user=("ann", "secret"))["userCtx"]["name"], "ann")
+
     def test_a_user_who_is_no_administrator_is_told_so_and_sees_the_own_session(self):
         b = self.browser
         self.sign_in("#/access?part=users", "bob", "pw")
@@ -112,10 +156,10 @@ class ServerView(WithUsers):
         self.assertNotIn(secret, b.driver.page_source)
         b.click("button", "Change couchdb/max_document_size")
         dialog = b.find("dialog")
-        b.type("New text", "many", within=dialog)
+        b.type("New value", "many", within=dialog)
         b.click("button", "Change the key", within=dialog)
         b.reads("This is a whole number above zero.")
-        b.type("New text", "1000000", within=dialog)
+        b.type("New value", "1000000", within=dialog)
         b.click("button", "Change the key", within=dialog)
         b.gone("dialog")
         self.assertEqual(self.server.get("/_node/_local/_config/couchdb/max_document_size"), "1000000")

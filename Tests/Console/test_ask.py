@@ -65,6 +65,19 @@ class Ask(ConsoleTest):
         b.click("button", "Chart")
         b.until(lambda: self.count(".chart .bar") == 5, "a bar for each city")
 
+    def test_a_reduced_view_of_several_keys_has_a_result_for_each(self):
+        b = self.browser
+        b.open(ask("view", {"view": "sales/by_city"}))
+        b.reads("1 result")
+        self.assertFalse(b.has("checkbox", "Include documents"))
+        cities = [row["key"] for row in self.server.get("/orders/_design/sales/_view/by_city?group=true")["rows"]][:2]
+        b.type("Keys", json.dumps(cities))
+        b.click("button", "Run")
+        b.reads("2 results")
+        b.type("From key", "1")
+        b.click("button", "Run")
+        b.reads("they cannot be combined")
+
     def test_full_text_is_searched(self):
         b = self.browser
         b.open("#/db/notes/ask?mode=text")

@@ -112,6 +112,16 @@ class Components(ConsoleTest):
         b.click("button", "900 more")
         self.assertEqual(b.js("return document.querySelectorAll('.json .item').length"), 1000)
 
+    def test_a_value_that_no_character_is_left_for_is_not_folded(self):
+        found = self.browser.module("""
+          const { Folds } = await load('components/json-editor-folds.js');
+          const folds = new Folds();
+          const first = folds.add('[0]');
+          for (let number = 1; number < 0x1fffe; number += 1) folds.add('[1]');
+          return [folds.add('[2]'), folds.expand(first)];
+        """)
+        self.assertEqual(found, ["[2]", "[0]"])
+
     # The list
 
     def current(self):
@@ -263,6 +273,21 @@ class Components(ConsoleTest):
         b.press("Enter")
         self.assertEqual(self.answer(), "true")
 
+    def test_a_dialog_stays_until_its_work_ends_and_then_gives_the_answer(self):
+        b = self.browser
+        self.dialog("""window.end = null;
+          ask({ title: 'Delete?', message: 'All of it.', action: 'Delete', perform: () => new Promise((done) => { window.end = done; }) })
+            .then((value) => { window.answer = value; });""")
+        b.click("button", "Delete")
+        b.until(lambda: b.js("return Boolean(window.end)"), "the work runs")
+        b.press("Escape", "Escape", "Escape")
+        b.find("dialog", "Delete?")
+        self.assertTrue(b.js("return [...document.querySelectorAll('dialog button')].every((one) => one.disabled)"))
+        self.assertEqual(b.js("return window.answer"), "open")
+        b.js("window.end()")
+        self.assertEqual(self.answer(), "true")
+        self.assertFalse(b.has("dialog"))
+
     # Menus
 
     def menu(self):
@@ -329,6 +354,27 @@ class Components(ConsoleTest):
         b.js("leave.abort()")
         b.press("z")
         self.assertEqual(b.js("return log"), ["z", "k"])
+
+    def test_what_repeats_ends_with_its_view_and_leaves_no_listener(self):
+        found = self.browser.module("""
+          const { poll } = await load('core/waiting.js');
+          const leave = new AbortController(), { signal } = leave, { addEventListener, removeEventListener } = signal;
+          let calls = 0, listeners = 0;
+          signal.addEventListener = (...all) => { listeners += 1; addEventListener.apply(signal, all); };
+          signal.removeEventListener = (...all) => { listeners -= 1; removeEventListener.apply(signal, all); };
+          await poll(signal, 1, () => { calls += 1; if (calls === 5) leave.abort(); });
+          return [calls, listeners];
+        """)
+        self.assertEqual(found, [5, 0])
+
+    def test_an_end_of_a_replication_that_is_no_text_breaks_nothing(self):
+        found = self.browser.module("""
+          const { endLabel, localName, withoutSecrets } = await load('sync/ends.js');
+          const { stateTag } = await load('sync/words.js');
+          return [...[{ url: 5 }, { url: { a: 1 } }, 5, true, null].map((end) => [endLabel(end), localName(end), typeof withoutSecrets({ source: end })]),
+            stateTag({ state: 'constructor', info: {} })];
+        """)
+        self.assertEqual(found, [["", None, "object"]] * 5 + [["constructor", ""]])
 
     def test_a_region_that_fails_says_so_and_tries_again(self):
         b = self.browser

@@ -100,6 +100,43 @@ class Overview(ConsoleTest):
         self.assertEqual(got.body, samples.PIXEL)
         self.assertEqual(self.server.document("restored", "ann")["_rev"], self.server.document("people", "ann")["_rev"])
 
+    def test_a_backup_lacks_no_document_when_the_last_one_of_a_page_is_deleted_meanwhile(self):
+        b = self.browser
+        ids = [f"d{number:04}" for number in range(1001)]
+        self.server.database("pages", [{"_id": one} for one in ids])
+        b.open("#/")
+        b.until(lambda: "pages" in self.names(), "it is listed")
+        b.js("""window.showSaveFilePicker = undefined;
+          const original = window.fetch, last = new URL('../pages/d0500', document.baseURI).href;
+          let asked = 0;
+          window.fetch = async (url, ...more) => {
+            if (String(url).includes('/pages/_all_docs') && ++asked === 2) {
+              const { _rev } = await (await original(last)).json();
+              const answer = await original(`${last}?rev=${_rev}`, { method: 'DELETE', headers: { 'Content-Type': 'application/json' } });
+              window.wasDeleted = answer.ok;
+            }
+            return original(url, ...more);
+          };""")
+        dialog = self.act("pages", "Back up")
+        b.click("button", "Save backup", within=dialog)
+        docs = [json.loads(line) for line in b.downloaded("pages-*.jsonl").read_text().splitlines()]
+        self.assertTrue(b.js("return window.wasDeleted"))
+        self.assertEqual([one["_id"] for one in docs], ids)
+
+    def test_an_answer_that_breaks_off_is_no_backup(self):
+        b = self.browser
+        self.opened()
+        read = """const { pageRows } = await load('maintenance/backup.js');
+          const rows = [];
+          try { for await (const row of pageRows(new Response(args[0]))) rows.push(row.id ?? row); } catch (error) { return error.message; }
+          return rows;"""
+        whole = '{"total_rows":2,"offset":0,"rows":[\n' + ",\n".join(
+            '{"id":"%s","key":"%s","value":{"rev":"1-a"},"doc":{"_id":"%s"}}' % (one, one, one) for one in "ab") + "\n]}\n"
+        self.assertEqual(b.module(read, whole), [2, '"a"', '"b"'])
+        for cut in (whole[:-4], whole[:-20], whole[:80], ""):
+            self.assertIn("The file is not saved", b.module(read, cut))
+        self.assertIn("cannot read", b.module(read, whole.replace("\n]}", '\n{"error":"timeout","reason":"late"}')))
+
 
 @needs_view("indexes")
 class Indexes(ConsoleTest):

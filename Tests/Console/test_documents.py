@@ -108,6 +108,37 @@ class Documents(ConsoleTest):
         b.reads("Restored 3")
         self.assertNotIn("state", self.server.document("bulk", "d0001"))
 
+    def test_a_change_of_many_keeps_the_digits_of_numbers_and_says_what_a_rename_replaces(self):
+        b = self.browser
+        large = 12345678901234567890
+        self.server.database("bulk-exact", [{"_id": "a", "n": large, "m": 1}, {"_id": "b", "n": large}])
+        b.open("#/db/bulk-exact/docs")
+        self.select(0, 1)
+        b.click("button", re.compile("^Edit"))
+        dialog = b.find("dialog")
+        b.choose("Change", "rename")
+        b.type("Property", "n", within=dialog)
+        b.type("New name", "m", within=dialog)
+        b.reads("1 document of these already has the property m")
+        b.reads(str(large))
+        b.click("button", re.compile("^Change 2"), within=dialog)
+        b.reads("Changed 2 documents")
+        self.assertEqual([self.server.document("bulk-exact", id)["m"] for id in "ab"], [large, large])
+        b.click("button", re.compile("^Undo"))
+        b.reads("Restored 2")
+        self.assertEqual(self.server.document("bulk-exact", "a")["n"], large)
+
+    def test_deleting_a_document_in_conflict_says_that_another_branch_is_there(self):
+        b = self.browser
+        self.server.database("bulk-branches")
+        samples.conflict(self.server, "bulk-branches", "forked", [{"by": "ann"}, {"by": "bob"}])
+        b.open("#/db/bulk-branches/docs")
+        self.select(0)
+        b.click("button", re.compile("^Delete"))
+        b.click("button", re.compile("^Delete 1"), within=b.find("dialog"))
+        b.reads("The document is still there")
+        self.assertIsNotNone(self.server.document("bulk-branches", "forked"))
+
     def test_a_document_that_another_writer_changed_is_not_deleted_unseen(self):
         b = self.browser
         self.fresh("bulk-race")
@@ -278,6 +309,92 @@ class Editor(ConsoleTest):
             self.server.bulk("edit", [dict(self.server.document("edit", "quiet"), a=777)])
             return "777" in b.css(".document .editor textarea").get_attribute("value")
         self.eventually(shown, "the change is shown")
+
+    def test_a_document_that_is_restored_at_once_has_its_attachments(self):
+        b = self.browser
+        self.editor("edit", "attached", json.dumps({"a": 1, "_attachments": {"x.txt": samples.stub("text/plain", b"content")}}))
+        b.click("button", "More")
+        b.click("menuitem", "Delete")
+        b.click("button", "Delete the document")
+        b.click("button", "Restore")
+        self.eventually(lambda: (self.server.document("edit", "attached") or {}).get("a") == 1, "it is back")
+        self.assertEqual(self.server.request("GET", encoded("edit", "attached", "x.txt")).body, b"content")
+
+    def test_a_duplicate_has_the_attachments_of_the_original(self):
+        b = self.browser
+        b.open("#/db/people/doc/_new?from=ann")
+        b.reads("2 attachments of the original")
+        b.type("ID", "double")
+        b.click("button", "Create")
+        self.eventually(lambda: self.server.document("people", "double"), "it is saved")
+        self.assertEqual(self.server.request("GET", encoded("people", "double", "photo.png")).body, samples.PIXEL)
+
+    def test_an_attachment_that_has_just_come_is_kept_by_a_save(self):
+        b = self.browser
+        self.editor("edit", "gap", '{"a": 1}')
+        self.paste('{"a": 2}')
+        b.drop(".attachments-panel", "f.txt", "x")
+        self.eventually(lambda: "_attachments" in self.server.document("edit", "gap"), "the file is stored")
+        b.find("textbox", "Document as JSON").click()
+        b.press("Control+s")
+        document = self.eventually(lambda: (one := self.server.document("edit", "gap"))["a"] == 2 and one, "the text is stored")
+        self.assertIn("f.txt", document["_attachments"])
+
+    def delete_in_conflict(self, id, choice):
+        b = self.browser
+        samples.conflict(self.server, "edit", id, [{"title": "one"}, {"title": "two"}])
+        b.open(f"#/db/edit/doc/{id}")
+        b.click("button", "More")
+        b.click("menuitem", "Delete")
+        dialog = b.find("dialog")
+        self.assertIn("1 other branch", dialog.text)
+        b.click("radio", re.compile(choice), within=dialog)
+        b.click("button", "Delete", within=dialog)
+
+    def test_a_branch_that_is_deleted_leaves_the_other_one(self):
+        self.delete_in_conflict("one-branch", "^Delete only revision")
+        self.browser.reads("Another branch is the document now")
+        self.assertEqual(self.server.document("edit", "one-branch")["title"], "one")
+
+    def test_a_document_in_conflict_is_deleted_with_all_branches(self):
+        self.delete_in_conflict("all-branches", "^Delete the document: all 2 branches")
+        self.browser.reads("The document all-branches is deleted")
+        self.assertIsNone(self.server.document("edit", "all-branches"))
+
+    def test_an_id_in_the_text_that_would_not_be_saved_is_refused(self):
+        b = self.browser
+        self.editor("edit", "own", '{"a": 1}')
+        self.paste('{"_id": "other", "a": 2}')
+        b.press("Control+s")
+        b.reads("The text has _id")
+        self.assertEqual(self.server.document("edit", "own")["a"], 1)
+        b.click("button", "Remove from the text")
+        b.find("textbox", "Document as JSON").click()
+        b.press("Control+s")
+        self.eventually(lambda: self.server.document("edit", "own")["a"] == 2, "the rest is saved")
+
+    def test_a_function_of_another_writer_is_shown_in_a_field_with_the_focus_and_the_last_key_is_saved(self):
+        b = self.browser
+        first, second = ("function (doc) { emit(%d) }" % number for number in (1, 2))
+        self.server.put(encoded("edit", "_design/f"), {"views": {"v": {"map": first}}})
+        b.open("#/db/edit/doc/_design%2Ff")
+        b.find("textbox", "views, v, map").click()
+
+        def shown():
+            self.server.bulk("edit", [dict(self.server.document("edit", "_design/f"), views={"v": {"map": second}})])
+            return b.find("textbox", "views, v, map").get_attribute("value") == second
+        self.eventually(shown, "the other function is shown")
+        b.press("Control+End")
+        b.write("  ")
+        b.press("Control+s")
+        self.eventually(lambda: self.server.document("edit", "_design/f")["views"]["v"]["map"] == second + "  ", "it is saved")
+
+    def test_a_page_that_changes_nothing_leaves_the_draft_of_another_tab(self):
+        b = self.browser
+        self.editor("edit", "tabs", '{"a": 1}')
+        b.module("(await load('document/drafts.js')).keepDraft('edit', 'tabs', { rev: '', base: '{}', text: '{\"b\": 2}' })")
+        b.go("#/db/edit/docs")
+        self.assertTrue(b.module("return (await load('document/drafts.js')).draftOf('edit', 'tabs') !== null"))
 
     def test_attachments_are_links_that_save_and_never_open(self):
         b = self.browser

@@ -40,7 +40,7 @@ class History(ConsoleTest):
 
     def test_a_document_that_is_not_there_has_no_history(self):
         self.browser.open("#/db/past/doc/none/history")
-        self.browser.reads("It is not here")
+        self.browser.reads("Not found")
 
 
 @needs_view("conflicts")
@@ -79,6 +79,20 @@ class Conflicts(ConsoleTest):
         self.eventually(lambda: self.leaves(name, "note-0") == 0, "it is resolved")
         b.click("button", re.compile("^Undo"))
         self.eventually(lambda: self.leaves(name, "note-0") == 1, "it is in conflict again")
+
+    def test_sides_that_differ_in_the_last_digit_differ(self):
+        b = self.browser
+        self.server.database("digits")
+        numbers = (12345678901234567890, 12345678901234567891)
+        samples.conflict(self.server, "digits", "note", [{"n": number} for number in numbers])
+        winner = self.server.document("digits", "note")["n"]
+        b.open("#/db/digits/conflicts?id=note")
+        b.reads("1 property differs")
+        for number in numbers:
+            b.reads(str(number))
+        b.click("button", re.compile("^Resolve"))
+        self.eventually(lambda: self.leaves("digits", "note") == 0, "it is resolved")
+        self.assertEqual(self.server.document("digits", "note")["n"], winner)
 
     def test_keys_go_through_the_queue(self):
         b = self.browser

@@ -95,7 +95,7 @@ class Sync(ConsoleTest):
     def test_why_a_replication_fails_is_said(self):
         b = self.browser
         b.open("#/sync/job/broken")
-        b.reads("Tries")
+        b.reads("Run history")
 
     def test_a_replication_that_is_not_there_is_told_of(self):
         self.browser.open("#/sync/job/no-such")

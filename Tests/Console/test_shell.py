@@ -93,7 +93,7 @@ class Everybody(ConsoleTest):
         b.cdp("Network.enable")
         b.cdp("Network.setBlockedURLs", urls=["*/_session*"])
         b.driver.refresh()
-        b.find("heading", "The server does not answer")
+        b.find("heading", "The server is not responding")
         b.cdp("Network.setBlockedURLs", urls=[])
         b.click("button", "Try again")
         b.find("link", "Server")

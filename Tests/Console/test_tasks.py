@@ -245,7 +245,7 @@ class Tasks(ConsoleTest):
         b.click("button", "Filter at the server")
         b.choose("Which changes the server sends", "selector")
         b.type("Selector", '{"type": "job"}')
-        b.click("button", "Apply")
+        b.click("button", "Apply the filter")
         b.gone("dialog")
         b.open("#/db/feed/live?selector=" + "%7B%22type%22%3A%22job%22%7D")
         b.reads("Filter: selector")

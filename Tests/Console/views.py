@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every view of the console, with an address at which the samples give it something to show."""
+import json
+import urllib.parse
+
 import samples
 from case import has_view
+
+def asked(question, **more):
+    """The address of a question of the sample database, which runs when it is opened."""
+    return "#/db/orders/ask?" + urllib.parse.urlencode({"q": json.dumps(question), **more})
+
 
 VIEWS = [
     ("overview", "#/", ["overview"]),
@@ -10,6 +18,10 @@ VIEWS = [
     ("history", "#/db/notes/doc/note-001/history", ["history"]),
     ("conflicts", "#/db/notes/conflicts", ["conflicts"]),
     ("ask", "#/db/orders/ask", ["ask"]),
+    ("ask-table", asked({"selector": {"type": "order", "quantity": {"$gt": 5}}}), ["ask"]),
+    ("ask-chart", asked({"view": "sales/by_city", "level": "1"}, mode="view", **{"as": "chart"}), ["ask"]),
+    ("ask-map", asked({"selector": {"type": "order"}, "limit": 200}, **{"as": "map"}), ["ask"]),
+    ("server-log", "#/server?part=log", ["server"]),
     ("indexes", "#/db/orders/indexes", ["indexes"]),
     ("live", "#/db/orders/live", ["live"]),
     ("storage", "#/db/people/storage", ["storage"]),

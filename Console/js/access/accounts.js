@@ -47,15 +47,30 @@ export async function userDocument(name, signal) {
 }
 
 /**
+ * Says in a sentence that another client has changed an account first.
+ *
+ * @template T
+ * @param {Promise<T>} work
+ * @param {string} name
+ * @returns {Promise<T>}
+ */
+const unlessChanged = (work, name) => work.catch((error) => {
+  if (error.status !== 409) throw error;
+  throw new ApiError(409, error.error, `The account of ${name} was changed meanwhile, so this is not done. `
+    + "Close this dialog, look at the account as it is now, then try again.", error.path);
+});
+
+/**
  * Changes some members of a user's document, and leaves the others as they are.
  *
  * @param {string} name
  * @param {Record<string, any>} changes
+ * @param {string} [rev] The revision that they were made from, where they depend on what it had.
  */
-export async function changeUser(name, changes) {
+export async function changeUser(name, changes, rev) {
   const doc = await userDocument(name);
   if (!doc) throw new Error(`${name} has no document in _users. Ask an administrator to change the account.`);
-  await putDocument("_users", { ...doc, ...changes });
+  await unlessChanged(putDocument("_users", { ...doc, ...changes, _rev: rev ?? doc._rev }), name);
 }
 
 /**
@@ -66,8 +81,11 @@ export async function changeUser(name, changes) {
 export const createUser = (name, password, roles) =>
   putDocument("_users", { _id: PREFIX + name, type: "user", name, password, roles });
 
-/** @param {Doc} doc */
-export const deleteUser = (doc) => deleteDocument("_users", doc._id, doc._rev);
+/**
+ * @param {Doc} doc
+ * @param {string} name
+ */
+export const deleteUser = (doc, name) => unlessChanged(deleteDocument("_users", doc._id, doc._rev), name);
 
 /**
  * Sets a key of the configuration.
@@ -80,6 +98,16 @@ export const deleteUser = (doc) => deleteDocument("_users", doc._id, doc._rev);
 export const setKey = (section, key, text, isKept = true) =>
   api.put(`${CONFIGURATION}${path(section, key)}`, JSON.stringify(text), {
   headers: { "Content-Type": "application/json", ...(isKept ? {} : { "X-Couch-Persist": "false" }) },
+});
+
+/**
+ * @param {string} section
+ * @param {string} key
+ * @returns {Promise<boolean>}
+ */
+export const hasKey = (section, key) => api.get(`${CONFIGURATION}${path(section, key)}`).then(() => true, (error) => {
+  if (error.status === 404) return false;
+  throw error;
 });
 
 /**

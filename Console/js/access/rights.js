@@ -42,11 +42,13 @@ export function rightsPart(ctx) {
     if (!all) return;
     fill(found);
     if (text && !isNameless) {
-      const doc = await userDocument(text, signal).catch(() => null);
+      let trouble = "";
+      const doc = await userDocument(text, signal).catch((error) => { trouble = error.message; return null; });
       if (signal.aborted || text !== name.value.trim()) return;
       const isAdmin = all.table.admins?.[text] !== undefined;
       roles.values = isAdmin ? ["_admin"] : doc && Array.isArray(doc.roles) ? doc.roles : [];
       if (isAdmin) fill(found, "An administrator of the configuration.");
+      else if (trouble) fill(found, `The roles of this user could not be read. ${trouble}`);
       else if (!doc) fill(found, "No document in _users has this name. ",
         "Such a user comes by a token, a proxy or the program that serves: add the roles.");
     }

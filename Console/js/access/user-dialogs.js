@@ -4,7 +4,7 @@ import { isDivan, session, signIn } from "../api/server.js";
 import { openDialog, Refusal } from "../components/dialog.js";
 import { field, input, select } from "../components/field.js";
 import { toast } from "../components/toast.js";
-import { changeUser, createUser, setKey } from "./accounts.js";
+import { changeUser, createUser, hasKey, setKey } from "./accounts.js";
 import { listField } from "./list-field.js";
 
 /** What refuses a request, shown at a field rather than below all. */
@@ -56,8 +56,14 @@ export async function createDialog(signal) {
       fields.check(passwordLine, !password.value && "Give a password.");
       fields.check(roles, !roles.hidden && ownRole(roles.values));
       fields.done();
-      if (kind.value === "admin") await setKey("admins", name.value, password.value);
-      else {
+      if (kind.value === "admin") {
+        // To set the key of an administrator who is there would change the password.
+        if (await hasKey("admins", name.value)) {
+          nameLine.wrong = "There is an administrator of this name.";
+          throw new Refusal();
+        }
+        await setKey("admins", name.value, password.value);
+      } else {
         try { await createUser(name.value, password.value, roles.values); } catch (error) {
           if (/** @type {any} */ (error).status !== 409) throw error;
           nameLine.wrong = "There is a user of this name.";
@@ -73,21 +79,27 @@ export async function createDialog(signal) {
 /**
  * @param {string} name
  * @param {string[]} roles
- * @returns {Promise<boolean>}
+ * @param {string} rev The revision that has these roles: a later one is not replaced.
+ * @returns {Promise<boolean>} Whether the account is another now than it was in this revision.
  */
-export async function rolesDialog(name, roles) {
+export async function rolesDialog(name, roles, rev) {
   const line = listField({ label: "Roles", values: roles, hint: ROLES_HINT });
-  return await openDialog({
+  let isOld = false;
+  const done = await openDialog({
     title: `Roles of ${name}`, action: "Change the roles", body: line,
     submit: async () => {
       const fields = new Fields();
       fields.check(line, ownRole(line.values));
       fields.done();
-      await changeUser(name, { roles: line.values });
+      await changeUser(name, { roles: line.values }, rev).catch((error) => {
+        isOld ||= error.status === 409;
+        throw error;
+      });
       toast(`The roles of ${name} are changed.`);
       return true;
     },
-  }) ?? false;
+  });
+  return done ?? isOld;
 }
 
 /**

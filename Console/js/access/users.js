@@ -120,11 +120,11 @@ function userRow(doc, reload) {
           call: () => { location.hash = link("db", "_users", "doc", doc._id); } },
         ...(mayWrite() ? /** @type {import("../components/menu.js").MenuItem[]} */ (["line",
           { label: "Change the roles", icon: "edit",
-            call: () => rolesDialog(name, roles).then((done) => done && reload()) },
+            call: () => rolesDialog(name, roles, doc._rev).then((isOther) => isOther && reload()) },
           { label: "Change the password", icon: "key",
             call: () => passwordDialog(name, false).then((done) => done && reload()) },
           { label: "Delete", icon: "delete", danger: true,
-            call: () => removeUser(doc, name).then((done) => done && reload()) }]) : []),
+            call: () => removeUser(doc, name).then((isOther) => isOther && reload()) }]) : []),
       ],
     }));
 }
@@ -132,14 +132,17 @@ function userRow(doc, reload) {
 /**
  * @param {Doc} doc
  * @param {string} name
+ * @returns {Promise<boolean>} Whether the account is another now than the list shows.
  */
 async function removeUser(doc, name) {
+  let isOld = false;
   const done = await ask({
-    title: `Delete the user ${name}?`, danger: true, action: "Delete the user", perform: () => deleteUser(doc),
+    title: `Delete the user ${name}?`, danger: true, action: "Delete the user",
+    perform: () => deleteUser(doc, name).catch((error) => { isOld ||= error.status === 409; throw error; }),
     message: "The user can no longer sign in, and sessions end. Databases that name the user keep the name.",
   });
   if (done) toast(`The user ${name} is deleted.`);
-  return done;
+  return done || isOld;
 }
 
 /** @param {string} name */

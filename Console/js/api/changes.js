@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { inSight, pause } from "../core/waiting.js";
 import { api, ApiError, lines, path } from "./client.js";
 
 /**
@@ -18,34 +19,51 @@ import { api, ApiError, lines, path } from "./client.js";
  * @param {any} [options.selector] Only documents that a selector finds.
  */
 export async function followChanges(database, { signal, onChange, onState, since = "now", query = {}, selector }) {
-  let pause = 1000;
+  let pauseLength = 1000;
   while (!signal.aborted) {
+    // A browser has six connections to a server, for all tabs together: those that are not looked at hold none.
+    await inSight(signal);
+    const round = new AbortController();
+    const leave = () => { if (signal.aborted || document.hidden) round.abort(); };
+    signal.addEventListener("abort", leave);
+    document.addEventListener("visibilitychange", leave);
     try {
       // What is written while a feed that begins now is opened again would be missed.
       if (since === "now") since = (await api.get(path(database), { signal })).update_seq;
       const feed = lines(path(database, "_changes"), {
-        signal,
+        signal: round.signal,
         method: selector ? "POST" : "GET",
         body: selector ? { selector } : undefined,
         onOpen: () => onState?.("live"),
         query: { feed: "continuous", heartbeat: 10000, since, ...(selector ? { filter: "_selector" } : {}), ...query },
       });
       for await (const change of feed) {
-        pause = 1000;
+        pauseLength = 1000;
         if (change.last_seq !== undefined) { since = change.last_seq; continue; }
         since = change.seq;
         onChange(change);
       }
     } catch (error) {
       if (signal.aborted) return;
+      if (round.signal.aborted) continue;
       const known = error instanceof ApiError ? error : new ApiError(0, "unreachable", "The feed broke off.", database);
       onState?.("waiting", known);
-      if (known.status >= 400 && known.status < 500 || known.status === 501) return;
+      if (isFinal(known)) return;
+    } finally {
+      signal.removeEventListener("abort", leave);
+      document.removeEventListener("visibilitychange", leave);
     }
-    await new Promise((resume) => {
-      const timer = setTimeout(resume, pause);
-      signal.addEventListener("abort", () => { clearTimeout(timer); resume(undefined); }, { once: true });
-    });
-    pause = Math.min(pause * 2, 30000);
+    await pause(pauseLength, signal);
+    pauseLength = Math.min(pauseLength * 2, 30000);
   }
+}
+
+/**
+ * Whether asking again would be answered in the same way.
+ *
+ * @param {ApiError} error
+ * @returns {boolean}
+ */
+function isFinal({ status }) {
+  return status === 501 || status >= 400 && status < 500 && status !== 408 && status !== 429;
 }

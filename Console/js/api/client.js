@@ -48,10 +48,11 @@ export const hooks = { signedOut: null, reachable: null };
  * @returns {string}
  */
 export function path(...words) {
-  const dots = words.find((word) => word === "." || word === "..");
-  if (dots) {
-    const reason = `The name "${dots}" can be part of no address. Use the HTTP API's _bulk_docs for it.`;
-    throw new ApiError(400, "bad_path", reason, "");
+  // A browser and the server leave them out, so that the address would be that of something else.
+  const wrong = words.find((word) => word === "" || word === "." || word === "..");
+  if (wrong !== undefined) {
+    const name = wrong === "" ? "An empty name" : `The name "${wrong}"`;
+    throw new ApiError(400, "bad_path", `${name} can be part of no address. Use the HTTP API's _bulk_docs for it.`, "");
   }
   return `/${words.map(encodeURIComponent).join("/")}`;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { api, documentPath, path } from "./client.js";
+import { api, ApiError, documentPath, path } from "./client.js";
+import { writeExactly } from "./exact.js";
 
 /**
  * What several views ask of a database, by CouchDB's public API.
@@ -79,14 +80,28 @@ export const deleteDocument = (database, id, rev, until) =>
   api.delete(documentPath(database, id), { query: { rev }, ...until });
 
 /**
- * Saves many documents, each by itself.
+ * Saves many documents, each by itself. They are values of `parseExact`.
  *
  * @param {string} database
  * @param {any[]} docs
  * @param {Until} [until]
  * @returns {Promise<{ id: string, rev?: string, error?: string, reason?: string }[]>}
  */
-export const bulkDocuments = (database, docs, until) => api.post(path(database, "_bulk_docs"), { docs }, until);
+export const bulkDocuments = (database, docs, until) =>
+  writeExactly("POST", path(database, "_bulk_docs"), { docs }, until);
+
+/**
+ * Saves documents; null if no answer says which of them the server has saved.
+ *
+ * @param {string} database
+ * @param {any[]} docs
+ */
+export async function saveDocuments(database, docs) {
+  try { return await bulkDocuments(database, docs); } catch (error) {
+    if (error instanceof ApiError && error.status >= 400 && error.status < 500) throw error;
+    return null;
+  }
+}
 
 /**
  * @param {string} database

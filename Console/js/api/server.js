@@ -83,5 +83,7 @@ export async function signIn(name, password) {
 
 export async function signOut() {
   await api.delete("/_session");
+  // What this user wrote and did not save is not for the next one at this browser.
+  for (const key of Object.keys(localStorage)) if (key.startsWith("divan.draft:")) localStorage.removeItem(key);
   await refresh();
 }

@@ -7,6 +7,8 @@ import { barChart } from "../components/chart.js";
 import { errorState, loading, note, tag } from "../components/states.js";
 import { fill, h } from "../core/dom.js";
 import { count, duration, plural } from "../core/format.js";
+import { pause } from "../core/waiting.js";
+import { tasksOf } from "../maintenance/work.js";
 import { adviseIndex, isSame } from "./advice.js";
 
 /** CouchDB's reasons why an index was not used, in words. */
@@ -16,6 +18,7 @@ const REASONS = {
   empty_selector: "A text index does not serve an empty selector.",
   excluded_by_user: "The request names another index with use_index.",
   field_mismatch: "It has a field that the selector does not require, so it may lack matching documents.",
+  is_partial: "It covers only documents that match its partial filter. Name it in use_index to use it.",
   is_partitioned: "It is made for one partition at a time, and the request asks all.",
   less_overlap: "Another index has more of the selector's fields.",
   needs_text_search: "The selector has $text, which needs a text index.",
@@ -117,7 +120,8 @@ function candidates(plan) {
     h("tbody", null, list.map((/** @type {any} */ { index, analysis }) =>
       h("tr", null, h("td", null, h("bdi", null, nameOf(index))), h("td", null, h("code", null, fieldsOf(index))),
       h("td", null, (analysis?.reasons ?? []).map((/** @type {any} */ one) => h("div", null, index.type === "special"
-        ? "It has no order but that of the IDs." : REASONS[one.name] ?? one.name)))))))));
+        ? "It has no order but that of the IDs." : Object.hasOwn(REASONS, one.name) ? REASONS[one.name]
+        : String(one.name))))))))));
 }
 
 /**
@@ -186,12 +190,10 @@ function advice({ database, base, request, plan, before, signal }) {
 async function watch(database, bar, signal) {
   while (!signal.aborted) {
     try {
-      const tasks = await api.get("/_active_tasks", { signal });
-      const own = tasks.filter((/** @type {any} */ one) => one.type === "indexer"
-        && String(one.database).includes(database));
+      const own = await tasksOf(database, "indexer", signal) ?? [];
       if (own.length) bar.value = Math.min(...own.map((/** @type {any} */ one) => one.progress ?? 0));
     } catch { return; }
-    await new Promise((resume) => setTimeout(resume, 400));
+    await pause(400, signal);
   }
 }
 

@@ -66,17 +66,23 @@ export function viewForm({ database, part, signal, changed }) {
     if (part.view && !views.some((one) => one.value === part.view)) views.push({ value: part.view,
       label: `${part.view} (not found)`, reduce: null });
     const choice = select([{ value: "", label: "All documents, by ID" }, ...views], part.view,
-      { onchange: () => { part.view = choice.value; changed(); draw(); } });
-    const reduction = h("div.column");
+      { onchange: () => { part.view = choice.value; draw(); changed(); } });
+    const reduction = h("div.column"), documents = h("span");
     const draw = () => {
       const reduce = views.find((one) => one.value === part.view)?.reduce;
+      const isReduced = Boolean(reduce) && part.reduce !== "rows";
+      // The server has no documents for reduced results, and one result for each of several keys.
+      if (isReduced) delete part.docs;
+      if (isReduced && part.keys) part.level = "exact";
+      fill(documents, !isReduced && tick(part, "docs", "Include documents", changed));
       if (!reduce) { delete part.reduce; delete part.level; fill(reduction); return; }
       const how = select([{ value: "", label: `Reduced by ${reduce.startsWith("_") ? reduce : "a function"}` },
         { value: "rows", label: "The rows themselves" }], part.reduce ?? "", {
-        onchange: () => { part.reduce = how.value || undefined; changed(); draw(); } });
-      const level = select([{ value: "", label: "One result of all rows" }, ...[1, 2, 3, 4, 5].map((n) =>
+        onchange: () => { part.reduce = how.value || undefined; draw(); changed(); } });
+      const all = [{ value: "", label: "One result of all rows" }, ...[1, 2, 3, 4, 5].map((n) =>
         ({ value: String(n), label: `Level ${n}: the first ${n === 1 ? "item" : `${n} items`} of the key` })),
-        { value: "exact", label: "Each key by itself" }], part.level ?? "",
+        { value: "exact", label: "Each key by itself" }];
+      const level = select(part.keys ? all.slice(-1) : all, part.level ?? "",
           { onchange: () => { part.level = level.value || undefined; changed(); } });
       fill(reduction, h("div.pair", null, field({ label: "Result", input: how }), part.reduce !== "rows"
         && field({ label: "Groups", input: level })));
@@ -84,14 +90,13 @@ export function viewForm({ database, part, signal, changed }) {
     draw();
     const json = "JSON; a text needs no quotes";
     return [field({ label: "View", input: choice }), reduction,
-      h("div.pair", null, entry(part, "key", "Key", changed, { hint: json }), entry(part, "keys", "Keys", changed,
-        { hint: '["a", "b"]' })),
+      h("div.pair", null, entry(part, "key", "Key", changed, { hint: json }), entry(part, "keys", "Keys",
+        () => { draw(); changed(); }, { hint: '["a", "b"]' })),
       h("div.pair", null, entry(part, "start", "From key", changed, { placeholder: '["a"]' }),
         entry(part, "end", "To key", changed, { placeholder: '["a", {}]' })),
       h("div.pair", null, entry(part, "limit", "Limit", changed, { type: "number", min: 0 }),
         entry(part, "skip", "Skip", changed, { type: "number", min: 0 })),
-      h("div.row", null, tick(part, "descending", "Descending", changed), tick(part, "docs", "Include documents",
-        changed))];
+      h("div.row", null, tick(part, "descending", "Descending", changed), documents)];
   } });
 }
 

@@ -120,8 +120,12 @@ function viewRequest(inside, part) {
   set("limit", part.limit);
   set("skip", part.skip);
   if (part.descending) query.descending = "true";
+  if (part.keys && (part.key || part.start || part.end)) {
+    throw new Error("Use either Keys, or Key, From key and To key: they cannot be combined.");
+  }
   if (part.reduce === "rows") query.reduce = "false";
-  else if (part.level === "exact") query.group = "true";
+  // Groups of several keys that are asked for by themselves have no other level.
+  else if (part.level === "exact" || part.level && part.keys) query.group = "true";
   else set("group_level", part.level);
   if (part.docs) query.include_docs = "true";
   if (!part.keys) return { method: "GET", path: path(...inside, ...words), query };

@@ -42,8 +42,9 @@ async function savedQueries(database, signal) {
 export async function saveQuery(database, { question, before, signal }) {
   const name = input({ value: before ? before._id.slice(PREFIX.length) : "", maxlength: 120 });
   const line = field({ label: "Name", input: name });
+  const does = before ? "Rename the query" : "Save the query";
   const done = await openDialog({
-    title: before ? "Rename the query" : "Save the query", action: before ? "Rename" : "Save", signal,
+    title: does, action: does, signal,
     body: [line, note("info", `The query becomes a document of ${database}. It is replicated with the data, and every `,
       "user of the database can read it.")],
     submit: async () => {

@@ -18,8 +18,8 @@ await useStyle("chart");
  * @typedef {{ label: string, points: [x: any, y: number | null][] }} Series A moment `x` is milliseconds, a Date or
  *   ISO text.
  * @typedef {{ label: string, series: Series[], xKind?: "time" | "number", height?: number, format?: (y: number) =>
- *   string, fromZero?: boolean }} Lines
- * @typedef {{ label: string, value: number, onclick?: () => void }} Bar
+ *   string }} Lines
+ * @typedef {{ label: string, value: number }} Bar
  * @typedef {{ label: string, bars: Bar[], format?: (value: number) => string }} Bars
  * @typedef {{ label: string, values: (number | null)[], width?: number, height?: number, format?: (value: number) =>
  *   string }} Spark
@@ -69,7 +69,7 @@ function unseenTable(label, head, rows) {
  * @returns {HTMLElement & { update: (options: Partial<Lines>) => void }}
  */
 export function lineChart(options) {
-  let data = { xKind: "time", height: 220, format: plainNumber, fromZero: true, ...options };
+  let data = { xKind: "time", height: 220, format: plainNumber, ...options };
   const drawing = svg("svg", { role: "img", tabindex: 0 }), legend = h("div.legend"), rest = h("div");
   const tip = h("div.tip", { role: "status", hidden: true });
   const plot = h("div.plot", null, drawing, tip), element = h("div.chart", null, legend, plot, rest);
@@ -88,11 +88,9 @@ export function lineChart(options) {
       /** @type {[number, number | null]} */ ([typeof x === "number" ? x : new Date(x).getTime(), y])).sort((a, b) =>
         a[0] - b[0]));
     const xs = [...new Set(series.flatMap((points) => points.map(([x]) => x)))].sort((a, b) => a - b);
-    let low = Infinity, high = -Infinity;
+    let low = 0, high = 0;
     for (const points of series) for (const [, y] of points) if (y !== null) { low = Math.min(low, y);
       high = Math.max(high, y); }
-    if (low === Infinity) low = high = 0;
-    if (data.fromZero) { low = Math.min(0, low); high = Math.max(0, high); }
     const yAxis = numberAxis(low, high, Math.max(2, Math.floor(height / 50)), format);
     const left = Math.max(...yAxis.ticks.map(({ label }) => label.length)) * LETTER + 12, right = 16, top = 10,
       bottom = 24;
@@ -243,15 +241,15 @@ function nearest(xs, x, at) {
 }
 
 /**
- * Bars from left to right, each with its label and its value; those with `onclick` are buttons.
+ * Bars from left to right, each with its label and its value.
  *
  * @param {Bars} options
  * @returns {HTMLElement & { update: (options: Partial<Bars>) => void }}
  */
 export function barChart(options) {
   let data = { format: plainNumber, ...options };
-  const drawing = svg("svg"), rest = h("div"), plot = h("div.plot", null, drawing), element = h("div.chart", null,
-    plot, rest);
+  const drawing = svg("svg", { role: "img" }), rest = h("div");
+  const plot = h("div.plot", null, drawing), element = h("div.chart", null, plot, rest);
   let width = 0;
   const draw = () => {
     if (!width) return;
@@ -266,10 +264,8 @@ export function barChart(options) {
     const x = (/** @type {number} */ at) => left + (at - axis.low) / (axis.high - axis.low) * Math.max(1,
       width - left - right);
     const letters = Math.max(1, Math.floor((left - 10) / LETTER));
-    const isPressed = bars.some((bar) => bar.onclick);
-    // The children of an image are hidden from screen readers, and buttons must not be.
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`, role: isPressed
-      ? "group" : "img", "aria-label": `${data.label}, ${bars.length} bars` })) {
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
+      "aria-label": `${data.label}, ${bars.length} bars` })) {
       drawing.setAttribute(name, String(value));
     }
     fill(drawing,
@@ -279,11 +275,7 @@ export function barChart(options) {
       bars.map((bar, index) => {
         const y = top + index * step, from = x(Math.min(0, bar.value)), to = x(Math.max(0, bar.value)),
           text = `${bar.label}: ${format(bar.value)}`;
-        return svg("g", bar.onclick ? {
-          class: "bar", role: "button", tabindex: 0, "aria-label": text, onclick: bar.onclick,
-          onkeydown: (/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter"
-            || event.key === " ") { event.preventDefault(); bar.onclick?.(); } },
-        } : { class: "bar" },
+        return svg("g", { class: "bar" },
         svg("title", null, text), svg("rect", { class: "hit", x: 0, y, width, height: step }),
         svg("text", { class: "name", x: left - 8, y: y + 17, "text-anchor": "end", direction: "ltr" },
           bar.label.length > letters ? `${bar.label.slice(0, letters - 1)}…` : bar.label),
@@ -293,10 +285,8 @@ export function barChart(options) {
       bars.length === 0 && svg("text", { x: width / 2, y: 18, "text-anchor": "middle" }, "No values yet"));
   };
   const update = (/** @type {Partial<Bars>} */ more) => {
-    const at = [...drawing.querySelectorAll(".bar")].indexOf(/** @type {any} */ (document.activeElement));
     data = { ...data, ...more };
     draw();
-    if (at >= 0) /** @type {any} */ (drawing.querySelectorAll(".bar")[at])?.focus();
     fill(rest, unseenTable(data.label, ["Name", "Value"], data.bars.map((bar) => [bar.label, data.format(bar.value)])));
   };
   update({});

@@ -12,6 +12,9 @@ import { field, input } from "./field.js";
  * error's message in it. The promise gives what `submit` returned, or undefined when the user left. The focus goes back
  * to where it was.
  *
+ * While `submit` works the user cannot close the dialog, so that what is done is also told. `mayLeave` is for a caller
+ * that stops the work, or says that it goes on, when the user leaves.
+ *
  * @template R
  * @param {object} options
  * @param {string} options.title
@@ -21,48 +24,63 @@ import { field, input } from "./field.js";
  * @param {boolean} [options.wide]
  * @param {(form: HTMLFormElement) => R | Promise<R>} [options.submit]
  * @param {AbortSignal} [options.signal] Closes it with the view that opened it.
+ * @param {boolean} [options.mayLeave]
  * @returns {Promise<R | undefined>}
  */
-export function openDialog({ title, body, action, kind = "primary", wide = false, submit, signal }) {
+export function openDialog({ title, body, action, kind = "primary", wide = false, submit, signal, mayLeave = false }) {
   return new Promise((resolve) => {
+    if (signal?.aborted) { resolve(undefined); return; }
     const titleID = freshID();
     /** @type {R | undefined} */
     let result;
+    let isHeld = false;
+    const hold = (/** @type {boolean} */ isWorking) => {
+      isHeld = isWorking && !mayLeave;
+      for (const one of closers) one.disabled = isHeld;
+      if (confirm) confirm.disabled = isWorking;
+    };
+    const leave = () => { if (!isHeld) dialog.close(); };
     const wrong = h("p.note.danger", { role: "alert", hidden: true });
     const confirm = action && h("button.button", { type: "submit", class: kind }, action);
+    const closers = [
+      button({ title: "Close", icon: "close", kind: "plain small", onclick: leave }),
+      button({ label: action ? "Cancel" : "Close", kind: "plain", onclick: leave }),
+    ];
     /** @type {HTMLFormElement} */
     const form = h("form", {
       method: "dialog", novalidate: true,
       onsubmit: async (/** @type {SubmitEvent} */ event) => {
         event.preventDefault();
         if (!confirm || confirm.disabled) return;
-        confirm.disabled = true;
+        hold(true);
         wrong.hidden = true;
         try {
           result = await submit?.(form);
           dialog.close();
         } catch (error) {
+          // The view is left, and with it the work.
+          if (signal?.aborted && /** @type {Error} */ (error).name === "AbortError") dialog.close();
           if (!(error instanceof Refusal)) wrong.textContent = /** @type {Error} */ (error).message;
           wrong.hidden = error instanceof Refusal;
           /** @type {HTMLElement | null} */ (form.querySelector("[aria-invalid=true]"))?.focus();
-        } finally { confirm.disabled = false; }
+        } finally { hold(false); }
       },
     },
-    h("header", null, h("h2", { id: titleID }, title),
-      button({ title: "Close", icon: "close", kind: "plain small", onclick: () => dialog.close() })),
+    h("header", null, h("h2", { id: titleID }, title), closers[0]),
     h("div.content", null, body, wrong),
-    h("footer", null,
-      button({ label: action ? "Cancel" : "Close", kind: "plain", onclick: () => dialog.close() }),
-      confirm));
+    h("footer", null, closers[1], confirm));
     const before = document.activeElement;
     /** @type {HTMLDialogElement} */
     const dialog = h("dialog.dialog", { class: wide ? "wide" : "", "aria-labelledby": titleID }, form);
+    dialog.addEventListener("cancel", (event) => { if (isHeld && event.target === dialog) event.preventDefault(); });
     dialog.addEventListener("close", () => {
+      // A browser lets a page refuse Escape only once.
+      if (isHeld) { dialog.showModal(); return; }
       dialog.remove();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
       resolve(result);
     });
-    signal?.addEventListener("abort", () => dialog.close(), { once: true });
+    signal?.addEventListener("abort", leave, { once: true });
     document.body.append(dialog);
     dialog.showModal();
     const wanted = ["[autofocus]", ".content .input:not([hidden])", ".content input", "footer [type=submit]"];

@@ -14,8 +14,9 @@ const CONTEXT = 3;
 const AT_ONCE = 1000;
 /** A search costs at most about this many steps, whatever is compared. */
 const COST = 4_000_000;
-/** In longer lines the words are not compared. */
-const LONGEST = 10_000;
+/** In longer lines the words are not compared, nor once so many characters were compared of what is drawn at once. */
+const LONGEST = 2_000;
+const MOST = 50_000;
 
 /**
  * What makes the lines of `b` from those of `a`.
@@ -121,7 +122,7 @@ export function diffView(before, after, { beforeLabel = "Before", afterLabel = "
   const isEqual = pieces.every((piece) => piece.kind === "same");
   const text = isEqual ? "Both are equal." : `${lines("added")} added, ${lines("removed")} removed.`;
   const body = h("tbody");
-  drawRows(body, rowsOf(pieces));
+  drawRows((...rows) => body.append(...rows), rowsOf(pieces));
   return h("div.diff", null, h("p.small.soft", null, text),
     h("table", { dir: "ltr" }, h("caption.unseen", null, `Differences: ${beforeLabel}, ${afterLabel}`),
       h("thead", null, h("tr", null, h("th", { scope: "col" }, beforeLabel), h("th", { scope: "col" }, afterLabel))),
@@ -166,7 +167,7 @@ function rowsOf(pieces) {
     let end = at;
     while (end < pieces.length && (pieces[end].kind === "same") === isSame) end += 1;
     const run = pieces.slice(at, end);
-    if (!isSame) rows.push(...pair(run));
+    if (!isSame) for (const line of pair(run)) rows.push(line);
     else {
       const lines = run.map(({ text }) => ({ before: text, after: text }));
       const head = at === 0 ? 0 : CONTEXT, tail = end === pieces.length ? 0 : CONTEXT;
@@ -204,14 +205,18 @@ function pair(run) {
 }
 
 /**
- * @param {HTMLElement} body
+ * @param {(...rows: HTMLElement[]) => void} add
  * @param {(Line | Line[])[]} rows
  */
-function drawRows(body, rows) {
+function drawRows(add, rows) {
   const part = rows.slice(0, AT_ONCE), rest = rows.slice(AT_ONCE);
-  body.append(...part.map((row) => Array.isArray(row) ? foldRow(row) : lineRow(row)));
+  const budget = { characters: MOST };
+  add(...part.map((row) => Array.isArray(row) ? foldRow(row) : lineRow(row, budget)));
   if (!rest.length) return;
-  body.append(buttonRow(`Show ${plural(rest.length, "more row")}`, (row) => { row.remove(); drawRows(body, rest); }));
+  add(buttonRow(`Show ${plural(rest.length, "more row")}`, (row) => {
+    drawRows((...more) => row.before(...more), rest);
+    row.remove();
+  }));
 }
 
 /**
@@ -219,7 +224,10 @@ function drawRows(body, rows) {
  * @returns {HTMLElement}
  */
 function foldRow(lines) {
-  return buttonRow(`Show ${plural(lines.length, "equal line")}`, (row) => row.replaceWith(...lines.map(lineRow)));
+  return buttonRow(`Show ${plural(lines.length, "equal line")}`, (row) => {
+    drawRows((...more) => row.before(...more), lines);
+    row.remove();
+  });
 }
 
 /**
@@ -235,11 +243,16 @@ function buttonRow(label, call) {
 
 /**
  * @param {Line} line
+ * @param {{ characters: number }} budget How many characters may still be compared word by word.
  * @returns {HTMLElement}
  */
-function lineRow({ before, after }) {
+function lineRow({ before, after }, budget) {
   if (before === after) return h("tr.same", null, h("td", null, before), h("td", null, after));
-  const words = before === undefined || after === undefined ? null : difference(wordsOf(before), wordsOf(after));
+  let words = null;
+  if (before !== undefined && after !== undefined) {
+    budget.characters -= before.length + after.length;
+    if (budget.characters > 0) words = difference(wordsOf(before), wordsOf(after));
+  }
   return h("tr", null, side("removed", before, words), side("added", after, words));
 }
 

@@ -24,13 +24,14 @@ export class Folds {
   }
 
   /**
-   * The character that stands for a value from now on.
+   * The character that stands for a value from now on; the value itself once all characters are used.
    *
    * @param {string} text
    * @returns {string}
    */
   add(text) {
-    const mark = String.fromCodePoint(FIRST + this.all.size % COUNT);
+    if (this.all.size >= COUNT) return text;
+    const mark = String.fromCodePoint(FIRST + this.all.size);
     let lines = 0;
     for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
     for (const [inner] of text.matchAll(FOLDS)) lines += this.all.get(inner)?.lines ?? 0;

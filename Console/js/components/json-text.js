@@ -235,10 +235,11 @@ export function without(text, isRemoved) {
 }
 
 /**
- * Begins a string that stands for a number which JavaScript would change. No text has this character: Unicode gives it
- * to nobody.
+ * Begins a string that stands for a number which JavaScript would change. Unicode gives this character no meaning, but
+ * a document may have it all the same: in strings of documents, `ESCAPE` with a digit stands for either character.
  */
-const MARK = "\ufdd0";
+const MARK = "\ufdd0", ESCAPE = "\ufdd1";
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const NUMBERS = /"[^"\\]*(?:\\[^][^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
@@ -249,8 +250,52 @@ const NUMBERS = /"[^"\\]*(?:\\[^][^"\\]*)*"|-?\d[\d.eE+-]*/g;
  * @returns {any}
  */
 export function parseExact(text) {
-  return JSON.parse(text.replace(NUMBERS, (token) =>
-    token[0] === '"' || String(Number(token)) === token ? token : `"${MARK}${token}"`));
+  const isEscaped = /[\ufdd0\ufdd1]|\\ufdd[01]/i.test(text);
+  return JSON.parse(text.replace(NUMBERS, (token) => {
+    if (token[0] === '"') return isEscaped ? token.replace(MARKS, escaped) : token;
+    return String(Number(token)) === token || !NUMBER.test(token) ? token : `"${MARK}${token}"`;
+  }));
+}
+
+/** A pair that begins with a backslash is read as a whole, so that `\\\\ufdd0` stays the text that it is. */
+const MARKS = /\\(?:u[\da-f]{4}|[^])|[\ufdd0\ufdd1]/gi;
+
+/** @param {string} found */
+function escaped(found) {
+  const isMark = found === MARK || /^\\ufdd0$/i.test(found);
+  return isMark || found === ESCAPE || /^\\ufdd1$/i.test(found) ? ESCAPE + (isMark ? 0 : 1) : found;
+}
+
+/**
+ * A string of a value of `parseExact` as the document has it: the digits of a marked number, or the text.
+ *
+ * @param {string} text
+ * @returns {string}
+ */
+export function plain(text) {
+  if (text[0] === MARK) return text.slice(1);
+  return text.replace(/\ufdd1([01])/g, (_, digit) => digit === "0" ? MARK : ESCAPE);
+}
+
+/**
+ * The number that a value of `parseExact` is; undefined for any other. All digits of an integer count.
+ *
+ * @param {any} value
+ * @returns {number | bigint | undefined}
+ */
+export function numberOf(value) {
+  if (typeof value !== "string" || value[0] !== MARK) return typeof value === "number" ? value : undefined;
+  return /^-?\d+$/.test(value.slice(1)) ? BigInt(value.slice(1)) : Number(value.slice(1));
+}
+
+/**
+ * The text of a value of `parseExact`, in one line.
+ *
+ * @param {any} value
+ * @returns {string}
+ */
+export function stringifyExact(value) {
+  return JSON.stringify(value).replace(/"\ufdd0([\d.eE+-]+)"|\ufdd1[01]/g, (found, number) => number ?? plain(found));
 }
 
 /**
@@ -260,7 +305,7 @@ export function parseExact(text) {
  * @returns {string}
  */
 export function writeExact(value) {
-  return readable(format(JSON.stringify(value)).replace(new RegExp(`"${MARK}([\\d.eE+-]+)"`, "g"), "$1"));
+  return readable(format(stringifyExact(value)));
 }
 
 /**

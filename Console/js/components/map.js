@@ -61,10 +61,10 @@ const OUTLINES = LAND.map((text) => {
 
 /**
  * @param {{ label: string, points: Point[], height?: number }} options
- * @returns {HTMLElement & { update: (points: Point[]) => void }}
+ * @returns {HTMLElement}
  */
-export function pointMap({ label, points: given, height = 420 }) {
-  let points = given, places = project(points);
+export function pointMap({ label, points, height = 420 }) {
+  const places = project(points);
   /** What is in the middle, and how many pixels the world is wide. */
   let x = 0.5, y = 0.5, scale = 0, width = 0;
   const land = svg("path", { class: "land" }), lines = svg("g", { class: "graticule", "aria-hidden": "true" }),
@@ -172,8 +172,7 @@ export function pointMap({ label, points: given, height = 420 }) {
     width = Math.floor(element.clientWidth);
     if (width && width !== before) { if (!before) fit(places); draw(); }
   }).observe(element);
-  return Object.assign(element, { update: (/** @type {Point[]} */ next) => { points = next; places = project(next);
-    draw(); } });
+  return element;
 }
 
 /** @param {Point[]} points */

@@ -27,13 +27,13 @@ export function emptyState({ icon: name = "document", title, text, action }) {
 export function errorState(error, retry) {
   const { message = String(error), status } = /** @type {any} */ (error) ?? {};
   const title = {
-    0: "The server does not answer",
+    0: "The server is not responding",
     401: "You are not signed in",
-    403: "You may not see this",
-    404: "It is not here",
+    403: "Access denied",
+    404: "Not found",
   }[/** @type {number} */ (status)];
   return h("div.state", { role: "alert" }, icon("alert"),
-    h("h2", null, title ?? "This did not work"),
+    h("h2", null, title ?? "The request failed"),
     h("p", null, message),
     retry && button({ label: "Try again", icon: "refresh", onclick: retry }));
 }

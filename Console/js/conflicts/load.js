@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { getDocument } from "../api/couch.js";
-import { api, path } from "../api/client.js";
+import { path } from "../api/client.js";
+import { readExact } from "../api/exact.js";
+import { plain } from "../components/json-text.js";
 import { pathOf } from "../components/revision-tree.js";
 import { get, isEqual, keysOf, merge3, set } from "../core/merge.js";
 
@@ -35,7 +37,8 @@ export async function rowOf(database, id, signal) {
 }
 
 /**
- * Reads all sides of conflicts and their ancestors, by two requests.
+ * Reads all sides of conflicts and their ancestors, by two requests, as values of `parseExact`. A conflict of which
+ * the server does not give every side is left out: what was not read must not be deleted.
  *
  * @param {string} database
  * @param {Row[]} rows
@@ -47,7 +50,7 @@ export async function loadConflicts(database, rows, signal) {
   const leaves = await bodies(database, wanted, signal);
   const found = rows.flatMap(({ id, rev, conflicts }) => {
     const sides = [rev, ...conflicts].flatMap((one) => leaves.get(id + one) ?? []);
-    return sides[0]?._rev === rev && sides.length > 1 ? [{ id, sides, rev: ancestor(sides) }] : [];
+    return conflicts.length && sides.length === conflicts.length + 1 ? [{ id, sides, rev: ancestor(sides) }] : [];
   });
   const bases = await bodies(database, found.flatMap(({ id, rev }) => rev ? [{ id, rev }] : []), signal);
   return found.map(({ id, sides, rev }) => ({ id, sides, base: bases.get(id + rev) }));
@@ -61,9 +64,10 @@ export async function loadConflicts(database, rows, signal) {
  */
 async function bodies(database, docs, signal) {
   if (!docs.length) return new Map();
-  const { results } = await api.post(path(database, "_bulk_get"), { docs }, { query: { revs: true }, signal });
+  const { results } = await readExact("POST", path(database, "_bulk_get"),
+    { body: { docs }, query: { revs: true }, signal });
   return new Map(results.flatMap((/** @type {any} */ result) => result.docs)
-    .flatMap((/** @type {any} */ { ok }) => ok ? [[ok._id + ok._rev, ok]] : []));
+    .flatMap((/** @type {any} */ { ok }) => ok ? [[plain(ok._id) + ok._rev, ok]] : []));
 }
 
 /**

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { bulkDocuments, getDocument } from "../api/couch.js";
-import { api, path } from "../api/client.js";
+import { bulkDocuments, saveDocuments } from "../api/couch.js";
+import { api, documentPath, path } from "../api/client.js";
+import { readExact, writeExactly } from "../api/exact.js";
 import { generation, pathOf } from "../components/revision-tree.js";
 import { get, isEqual, set } from "../core/merge.js";
 import { contentOf } from "./load.js";
@@ -14,13 +15,24 @@ import { contentOf } from "./load.js";
  * @property {string | null} saved The revision with the merged body; null if the winner was not saved.
  * @property {any[]} deleted The sides that were deleted.
  * @property {string} problem Why not all was done, or "".
+ * @property {any} [unsure] The merged body, while it is unknown what of all this the server saved.
  */
 
 const CHANGED = "A side was changed meanwhile.";
+const LOST = "The answer of the server was lost: this conflict may or may not be resolved.";
+
+/**
+ * Whether a resolution, also one that failed in part, has something to undo.
+ *
+ * @param {Resolution} resolution
+ * @returns {boolean}
+ */
+export function isUndoable({ saved, deleted, unsure }) { return saved !== null || deleted.length > 0 || !!unsure; }
 
 /**
  * Saves merged bodies on the winners and deletes the other sides, by one `_bulk_docs`. The server takes or refuses
- * each by itself: where it refuses a merged body, the sides of that conflict that it deleted are put back.
+ * each by itself: where it refuses a merged body, the sides of that conflict that it deleted are put back. What cannot
+ * be put back stays in the resolution, for undo.
  *
  * @param {string} database
  * @param {{ conflict: Conflict, body: any }[]} decisions
@@ -38,11 +50,15 @@ export async function resolveConflicts(database, decisions) {
     if (rows[at].value?.rev !== winner._rev) { resolutions[at].problem = CHANGED; continue; }
     if (!isEqual(body, contentOf(winner))) {
       const doc = await withAttachments(database, conflict, body);
-      writes.push({ at, side: winner, doc: { ...doc, _id: conflict.id, _rev: winner._rev } });
+      writes.push({ at, side: winner, doc: { ...doc, _id: winner._id, _rev: winner._rev } });
     }
-    for (const side of others) writes.push({ at, side, doc: { _id: conflict.id, _rev: side._rev, _deleted: true } });
+    for (const side of others) writes.push({ at, side, doc: { _id: side._id, _rev: side._rev, _deleted: true } });
   }
-  const answers = writes.length ? await bulkDocuments(database, writes.map((write) => write.doc)) : [];
+  const answers = writes.length ? await saveDocuments(database, writes.map((write) => write.doc)) : [];
+  if (!answers) {
+    for (const { at } of writes) Object.assign(resolutions[at], { problem: LOST, unsure: decisions[at].body });
+    return resolutions;
+  }
   const isRefused = new Set();
   writes.forEach(({ at, side, doc }, index) => {
     const { rev = null, error, reason } = answers[index], resolution = resolutions[at];
@@ -53,14 +69,15 @@ export async function resolveConflicts(database, decisions) {
     else resolution.saved = rev;
   });
   for (const at of isRefused) {
-    await restoreSides(database, [resolutions[at]]);
-    resolutions[at].deleted = [];
+    const [failed] = await restoreSides(database, [resolutions[at]]);
+    if (failed) resolutions[at].problem += ` A deleted side could not be put back: ${failed.problem}`;
   }
   return resolutions;
 }
 
 /**
  * Puts documents back in conflict: the winner's old body on top of the merged one, and the other sides as branches.
+ * What was put back leaves the resolutions, so that the rest can be tried again.
  *
  * @param {string} database
  * @param {Resolution[]} resolutions
@@ -70,25 +87,54 @@ export async function undoResolutions(database, resolutions) {
   /** @type {{ id: string, problem: string }[]} */
   const problems = [];
   const fail = (/** @type {string} */ id, /** @type {string} */ problem) => { problems.push({ id, problem }); };
-  /** @type {any[]} */
-  const docs = [];
-  for (const { conflict: { id, sides: [winner] }, saved } of resolutions) {
+  /** @type {{ doc: any, resolution: Resolution }[]} */
+  const writes = [];
+  for (const resolution of resolutions) {
+    await settle(database, resolution);
+    const { conflict: { id, sides: [winner] }, saved } = resolution;
     if (saved === null) continue;
-    const body = await fullBody(database, winner).catch(() => null);
-    if (body) docs.push({ ...contentOf(body), _id: id, _rev: saved });
+    const body = await fullBody(database, id, winner).catch(() => null);
+    if (body) writes.push({ resolution, doc: { ...contentOf(body), _id: winner._id, _rev: saved } });
     else fail(id, "The attachments of the winner were compacted away.");
   }
-  const answers = docs.length ? await bulkDocuments(database, docs) : [];
+  const answers = writes.length ? await bulkDocuments(database, writes.map(({ doc }) => doc)) : [];
   answers.forEach(({ error, reason }, index) => {
-    if (error) fail(docs[index]._id, error === "conflict" ? "The document was changed since." : reason || error);
+    const { resolution } = writes[index];
+    if (!error) resolution.saved = null;
+    else fail(resolution.conflict.id, error === "conflict" ? "The document was changed since." : reason || error);
   });
   const failed = new Set(problems.map((one) => one.id));
   return problems.concat(await restoreSides(database, resolutions.filter(({ conflict }) => !failed.has(conflict.id))));
 }
 
 /**
+ * Finds out what was saved of a resolution whose answer was lost.
+ *
+ * @param {string} database
+ * @param {Resolution} resolution
+ */
+async function settle(database, resolution) {
+  const { conflict: { id, sides: [winner, ...others] }, unsure } = resolution;
+  if (!unsure) return;
+  const answer = await readExact("GET", documentPath(database, id), { query: { open_revs: "all", revs: true } });
+  const leaves = answer.flatMap((/** @type {any} */ { ok }) => ok ?? []);
+  const next = (/** @type {any} */ side) => leaves.find((/** @type {any} */ leaf) => pathOf(leaf)[1] === side._rev);
+  const merged = next(winner);
+  resolution.saved = merged && isEqual(contentOf(merged), unsure) ? merged._rev : null;
+  resolution.deleted = others.filter((side) => next(side)?._deleted);
+  delete resolution.unsure;
+}
+
+/**
+ * The revisions that sides are put back as. They stay the same, so that a second try makes no second branch.
+ *
+ * @type {WeakMap<any, string>}
+ */
+const restoredAs = new WeakMap();
+
+/**
  * Saves deleted sides as branches with a new ID on their old parents. The IDs begin with zeros, so that none becomes
- * the winner.
+ * the winner. A side that was put back is no longer among the deleted ones.
  *
  * @param {string} database
  * @param {Resolution[]} resolutions
@@ -97,32 +143,53 @@ export async function undoResolutions(database, resolutions) {
 async function restoreSides(database, resolutions) {
   /** @type {{ id: string, problem: string }[]} */
   const problems = [];
-  const docs = [];
-  for (const { conflict: { id }, deleted } of resolutions) {
+  /** @type {{ doc: any, side: any, resolution: Resolution }[]} */
+  const writes = [];
+  for (const resolution of resolutions) {
+    const { conflict: { id }, deleted } = resolution;
     for (const side of deleted) {
-      const body = await fullBody(database, side).catch(() => null);
+      const body = await fullBody(database, id, side).catch(() => null);
       if (!body) { problems.push({ id, problem: "The attachments of a side were compacted away." }); continue; }
       const start = generation(side._rev), random = crypto.getRandomValues(new Uint8Array(14));
-      const own = `0000${[...random].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+      const own = restoredAs.get(side)
+        ?? `0000${[...random].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+      restoredAs.set(side, own);
       const ids = [own, ...pathOf(side).slice(1).map((rev) => rev.replace(/^\d+-/, ""))];
-      docs.push({ ...contentOf(body), _id: id, _rev: `${start}-${own}`, _revisions: { start, ids } });
+      const doc = { ...contentOf(body), _id: side._id, _rev: `${start}-${own}`, _revisions: { start, ids } };
+      writes.push({ doc, side, resolution });
     }
   }
-  if (!docs.length) return problems;
-  const answers = await api.post(path(database, "_bulk_docs"), { docs, new_edits: false });
-  return problems.concat(answers.flatMap((/** @type {any} */ { id, error, reason }) =>
-    error ? [{ id, problem: reason || error }] : []));
+  if (!writes.length) return problems;
+  /** @type {any[]} */
+  let answers;
+  try {
+    const docs = writes.map(({ doc }) => doc);
+    answers = await writeExactly("POST", path(database, "_bulk_docs"), { docs, new_edits: false });
+  } catch (error) {
+    const problem = /** @type {Error} */ (error).message;
+    return problems.concat(writes.map(({ resolution }) => ({ id: resolution.conflict.id, problem })));
+  }
+  // The answer names those that failed, some servers without their revision.
+  const failed = answers.filter(({ error }) => error);
+  for (const { doc, side, resolution } of writes) {
+    const { conflict: { id } } = resolution;
+    if (failed.some((one) => one.id === id && (!one.rev || one.rev === doc._rev))) continue;
+    resolution.deleted = resolution.deleted.filter((one) => one !== side);
+  }
+  return problems.concat(failed.map(({ id, error, reason }) => ({ id, problem: reason || error })));
 }
 
 /**
  * A body as it was read; with the data of attachments, which are read now.
  *
  * @param {string} database
+ * @param {string} id
  * @param {any} side
  * @returns {Promise<any>}
  */
-async function fullBody(database, side) {
-  return side._attachments ? getDocument(database, side._id, { rev: side._rev, attachments: true }) : side;
+async function fullBody(database, id, side) {
+  if (!side._attachments) return side;
+  return readExact("GET", documentPath(database, id), { query: { rev: side._rev, attachments: true } });
 }
 
 /**
@@ -133,13 +200,13 @@ async function fullBody(database, side) {
  * @param {any} body
  * @returns {Promise<any>}
  */
-async function withAttachments(database, { sides }, body) {
+async function withAttachments(database, { id, sides }, body) {
   if (!body._attachments) return body;
   const attachments = {};
   for (const [name, stub] of Object.entries(/** @type {Record<string, any>} */ (body._attachments))) {
     const isThere = (/** @type {any} */ side) => get(side._attachments, name)?.digest === stub.digest;
     const side = stub.data || isThere(sides[0]) ? null : sides.find(isThere);
-    set(attachments, name, side ? get((await fullBody(database, side))._attachments, name) : stub);
+    set(attachments, name, side ? get((await fullBody(database, id, side))._attachments, name) : stub);
   }
   return { ...body, _attachments: attachments };
 }

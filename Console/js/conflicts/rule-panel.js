@@ -4,12 +4,13 @@ import { button } from "../components/button.js";
 import { ask } from "../components/dialog.js";
 import { diffView } from "../components/diff.js";
 import { field, input, select } from "../components/field.js";
+import { showExact } from "../components/json-text.js";
 import { errorState, figure, note } from "../components/states.js";
 import { fill, h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
 import { link } from "../core/router.js";
 import { contentOf, loadConflicts } from "./load.js";
-import { resolveConflicts, undoResolutions } from "./resolve.js";
+import { isUndoable, resolveConflicts, undoResolutions } from "./resolve.js";
 import { decide, OUTCOMES } from "./rules.js";
 
 /** @typedef {import("./resolve.js").Resolution} Resolution */
@@ -74,25 +75,34 @@ export function rulePanel({ database, ctx, start, rows }) {
     });
     /** @type {import("./rules.js").Decision[]} */
     const decisions = [];
+    let unread = 0;
     const end = await inBatches("Reading", rows, async (batch) => {
-      for (const conflict of await loadConflicts(database, batch, signal)) decisions.push(decide(rule, conflict));
+      const conflicts = await loadConflicts(database, batch, signal);
+      unread += batch.length - conflicts.length;
+      for (const conflict of conflicts) decisions.push(decide(rule, conflict));
     });
-    if (end === null) showPreview(decisions); else fill(result, end);
+    if (end === null) showPreview(decisions, unread); else fill(result, end);
   };
 
-  /** @param {import("./rules.js").Decision[]} decisions */
-  const showPreview = (decisions) => {
+  /**
+   * @param {import("./rules.js").Decision[]} decisions
+   * @param {number} unread
+   */
+  const showPreview = (decisions, unread) => {
     const active = decisions.filter((one) => one.outcome !== "skipped");
     const counts = Object.entries(OUTCOMES).map(([outcome, label]) =>
       figure(label, count(decisions.filter((one) => one.outcome === outcome).length)));
     fill(result, h("div.row.figures", null, counts),
+      unread > 0 && note("warning", `${plural(unread, "document")} stay as they are: the server did not give every `
+        + "side of them."),
       active.length > 0 && h("div.row", null, button({
         label: `Resolve ${plural(active.length, "conflict")}`, icon: "check", kind: "primary",
         onclick: () => apply(active),
       })),
       decisions.slice(0, EXAMPLES).map(({ conflict, outcome, body }) => h("details", null,
         h("summary", null, h("bdi.code", null, conflict.id), ` — ${OUTCOMES[outcome]}`),
-        body && diffView(contentOf(conflict.sides[0]), body, { beforeLabel: "Winner", afterLabel: "Result" }))),
+        body && showExact(diffView(contentOf(conflict.sides[0]), body,
+          { beforeLabel: "Winner", afterLabel: "Result" })))),
       decisions.length > EXAMPLES
         && h("p.small.soft", null, `These are the first ${EXAMPLES} of ${count(decisions.length)}.`));
   };
@@ -111,7 +121,7 @@ export function rulePanel({ database, ctx, start, rows }) {
       done.push(...await resolveConflicts(database, batch));
     });
     const failed = done.filter((one) => one.problem), rest = decisions.length - done.length;
-    const changed = done.filter((one) => one.saved !== null || one.deleted.length);
+    const changed = done.filter(isUndoable);
     fill(result, end,
       note(failed.length || rest ? "warning" : "success",
         `${plural(done.length - failed.length, "conflict")} resolved.`,
@@ -138,7 +148,7 @@ export function rulePanel({ database, ctx, start, rows }) {
       note(problems.length ? "warning" : "success",
         `${plural(undone - problems.length, "document")} in conflict again.`,
         problems.length > 0 && ` ${count(problems.length)} could not be undone.`),
-      problemList(problems), undoButton(changed.slice(undone)));
+      problemList(problems), undoButton(changed.filter(isUndoable)));
   };
 
   /**

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { numberOf, parseExact, plain } from "../components/json-text.js";
 import { get, isEqual, isObject } from "../core/merge.js";
 import { contentOf, mergeSides } from "./load.js";
 
@@ -40,7 +41,8 @@ export function decide(rule, conflict) {
     case "latest": return keep(latest(values));
     case "equals": {
       const wanted = wantedValue(rule.value);
-      return keep(values.findIndex((value) => isEqual(value, wanted) || value === rule.value));
+      return keep(values.findIndex((value) => isEqual(value, wanted) || isSame(value, wanted)
+        || typeof value === "string" && numberOf(value) === undefined && plain(value) === rule.value));
     }
     case "merge": {
       const { merged, properties } = mergeSides(conflict);
@@ -68,21 +70,44 @@ export function valueAt(body, property) {
  * @param {string} text
  * @returns {any}
  */
-function wantedValue(text) { try { return JSON.parse(text); } catch { return text; } }
+function wantedValue(text) { try { return parseExact(text); } catch { return text; } }
+
+/**
+ * Whether two values are the same number, such as 1 and 1.0.
+ *
+ * @param {any} left
+ * @param {any} right
+ * @returns {boolean}
+ */
+function isSame(left, right) {
+  const one = numberOf(left), other = numberOf(right);
+  // A bigint and a number are comparable by order only.
+  return one !== undefined && other !== undefined && one <= other && one >= other;
+}
 
 /**
  * Which value is the latest: a greater number or a later date, else the text that sorts last. -1 unless all are
  * comparable and differ.
  *
- * @param {any[]} values
+ * @param {any[]} found
  * @returns {number}
  */
-function latest(values) {
-  const type = typeof values[0];
-  if (type !== "number" && type !== "string" || values.some((value) => typeof value !== type)) return -1;
+function latest(found) {
+  const numbers = found.flatMap((value) => numberOf(value) ?? []);
+  if (numbers.length === found.length) return greatest(numbers);
+  if (numbers.length) return -1;
+  const values = found.map((value) => typeof value === "string" ? plain(value) : value);
+  if (values.some((value) => typeof value !== "string")) return -1;
   // Date.parse takes many a text for a date, such as "lamp 3".
   const dates = values.map((value) => /^\d{4}-\d\d/.test(value) ? Date.parse(value) : NaN);
-  const ranks = dates.some(Number.isNaN) ? values : dates;
+  return greatest(dates.some(Number.isNaN) ? values : dates);
+}
+
+/**
+ * @param {any[]} ranks
+ * @returns {number} -1 if two are the greatest.
+ */
+function greatest(ranks) {
   const best = ranks.reduce((top, rank) => rank > top ? rank : top);
-  return ranks.filter((rank) => rank === best).length === 1 ? ranks.indexOf(best) : -1;
+  return ranks.filter((rank) => rank >= best).length === 1 ? ranks.indexOf(best) : -1;
 }

@@ -4,6 +4,7 @@ import { mayWrite } from "../api/server.js";
 import { button, linkButton } from "../components/button.js";
 import { diffView } from "../components/diff.js";
 import { field, textarea } from "../components/field.js";
+import { parseExact, showExact, stringifyExact, writeExact } from "../components/json-text.js";
 import { note, tag } from "../components/states.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { cut, plural } from "../core/format.js";
@@ -41,7 +42,7 @@ export class ThreeWay {
     this.rows = properties.map((property, index) => this.row(property, index));
     const isUnknown = conflict.base === undefined, disputed = properties.filter((one) => one.isDisputed).length;
     this.text = textarea({
-      rows: 12, class: "code", dir: "ltr", value: JSON.stringify(merged, null, 2),
+      rows: 12, class: "code", dir: "ltr", value: writeExact(merged),
       oninput: () => { this.isTouched = true; this.check(); },
     });
     this.preview = field({
@@ -128,14 +129,14 @@ export class ThreeWay {
     const property = this.properties[this.at];
     this.isTouched = true;
     set(body, property.key, value);
-    this.text.value = JSON.stringify(body, null, 2);
+    this.text.value = writeExact(body);
     this.showChanges();
   }
 
   /** The body that is in the preview; null and a message if it is no JSON object. */
   read() {
     try {
-      const body = JSON.parse(this.text.value);
+      const body = parseExact(this.text.value);
       const reserved = isObject(body) && Object.keys(body).find((key) => key.startsWith("_") && key !== "_attachments");
       this.preview.wrong = !isObject(body) ? "A document is a JSON object."
         : reserved ? `A property must not be named ${reserved}.` : "";
@@ -157,7 +158,7 @@ export class ThreeWay {
     });
     const isOpen = this.changes.closest("details")?.open;
     const winner = contentOf(this.conflict.sides[0]);
-    fill(this.changes, isOpen && diffView(winner, body, { beforeLabel: "Winner", afterLabel: "Merged" }));
+    fill(this.changes, isOpen && showExact(diffView(winner, body, { beforeLabel: "Winner", afterLabel: "Merged" })));
   }
 
   async submit() {
@@ -170,4 +171,4 @@ export class ThreeWay {
  * @param {any} value
  * @returns {string}
  */
-function shown(value) { return value === undefined ? "absent" : JSON.stringify(value); }
+function shown(value) { return value === undefined ? "absent" : stringifyExact(value); }

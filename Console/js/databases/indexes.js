@@ -129,12 +129,28 @@ export async function choice(database, index, signal) {
 }
 
 /**
+ * @param {Index} index
+ * @param {any[]} now What the index is made of now.
+ * @param {any[]} shown What it was made of when it was listed.
+ */
+function check({ name }, now, shown) {
+  if (JSON.stringify(now) === JSON.stringify(shown)) return;
+  throw new Error(`${name} was changed meanwhile, so it is not deleted. Refresh the list, then look at it.`);
+}
+
+/**
+ * Deletes an index; throws when it is no longer the one that the list shows.
+ *
  * @param {string} database
  * @param {Index} index
  * @returns {Promise<any>}
  */
 export async function remove(database, index) {
   if (index.kind === "json" || index.kind === "text") {
+    const { indexes } = await api.get(path(database, "_index"));
+    const { fields, filter } = make(indexes.find((/** @type {any} */ one) => one.ddoc === index.design
+      && one.type === index.kind && one.name === index.name), index);
+    check(index, [fields, filter], [index.fields, index.filter]);
     return api.delete(path(database, "_index", index.design.replace("_design/", ""), index.kind, index.name));
   }
   // A view or a search index is a member of its design document, which goes with the last one unless it does something
@@ -142,6 +158,8 @@ export async function remove(database, index) {
   const address = documentPath(database, index.design);
   const doc = await api.get(address);
   const member = index.kind === "view" ? "views" : "indexes";
+  const { map, index: search, reduce } = doc[member]?.[index.name] ?? {};
+  check(index, [text(map ?? search), text(reduce)], [index.map, index.reduce]);
   delete doc[member]?.[index.name];
   if (doc[member] && !Object.keys(doc[member]).length) delete doc[member];
   const isEmpty = Object.keys(doc).every((key) => ["_id", "_rev", "language", "options", "autoupdate"].includes(key));

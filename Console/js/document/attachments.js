@@ -88,11 +88,17 @@ export class AttachmentsPanel {
    */
   row(name, stub) {
     const { database, id, mayWrite } = this.owner;
-    const href = address(documentPath(database, id, name), { rev: this.owner.rev() || undefined }).href;
+    let path = "";
+    try { path = documentPath(database, id, name); } catch (error) {
+      // Replication may bring a name that no address can have.
+      return h("li.attachment", null, h("div.strong", { dir: "auto" }, name || "(no name)"),
+        h("div.small.soft", null, /** @type {Error} */ (error).message));
+    }
+    const href = address(path, { rev: this.owner.rev() || undefined }).href;
     const type = String(stub.content_type ?? ""), length = Number(stub.length ?? 0);
     const place = h("div");
     const look = preview({
-      href, path: documentPath(database, id, name), type, length, name, signal: this.owner.signal,
+      href, path, type, length, name, signal: this.owner.signal,
     });
     return h("li.attachment", null,
       h("div.row.nowrap", null, icon("attach"),

@@ -2,47 +2,100 @@
 
 import { parseExact, writeExact } from "../components/json-text.js";
 import { emptyState } from "../components/states.js";
-import { debounce, fill, h } from "../core/dom.js";
+import { toast } from "../components/toast.js";
+import { fill, h } from "../core/dom.js";
 import { get, isObject, set } from "../core/merge.js";
 
 /**
- * The functions of a design document as code, each in a field of its own that writes it back into the document.
+ * @typedef {{ path: string[], known: any, area: HTMLTextAreaElement, element: HTMLElement }} Field
+ *   `known`: what the document has at the path as far as the field knows.
+ */
+
+/**
+ * The functions of a design document as code, each in a field of its own that writes it back into the document at each
+ * key. A field writes only over the code that it has shown: that of another writer stays.
  *
  * @param {import("../components/json-editor.js").JSONEditor} editor
  * @returns {HTMLElement & { refresh: () => void }}
  */
 export function functionsPanel(editor) {
-  const body = h("div.body.column");
+  /** @type {Field[]} */
+  let fields = [];
+  const body = h("div.body.column", {
+    onfocusout: (/** @type {FocusEvent} */ event) => {
+      if (!body.contains(/** @type {Node | null} */ (event.relatedTarget))) refresh();
+    },
+  });
   const element = h("section.panel", { "aria-label": "Functions" },
     h("header", null, h("h2", null, "Functions")), body);
   const refresh = () => {
-    if (body.contains(document.activeElement) || editor.error) return;
-    const found = functionsOf(parseExact(editor.text));
-    fill(body, found.length ? found.map(({ path, code }) => field(path, code)) : emptyState({
+    // What is typed here has no place in a text that is not valid.
+    const isLocked = editor.readOnly || editor.error !== null;
+    for (const { area } of fields) area.readOnly = isLocked;
+    if (editor.error) return;
+    const value = parseExact(editor.text);
+    for (const field of fields) show(field, value);
+    if (body.contains(document.activeElement)) return;
+    const found = functionsOf(value), names = JSON.stringify(found.map(({ path }) => path));
+    if (fields.length && names === JSON.stringify(fields.map(({ path }) => path))) return;
+    fields = found.map(({ path, code }) => fieldOf(path, code));
+    fill(body, fields.length ? fields.map((field) => field.element) : emptyState({
       icon: "index", title: "No functions",
       text: "Views, filters and validators that the document has are shown here as code.",
     }));
   };
-  const field = (/** @type {string[]} */ path, /** @type {string} */ code) => {
+  const fieldOf = (/** @type {string[]} */ path, /** @type {string} */ code) => {
     /** @type {HTMLTextAreaElement} */
     const area = h("textarea.input.code", {
       spellcheck: "false", autocapitalize: "off", dir: "ltr", "aria-label": path.join(", "),
-      readOnly: editor.readOnly, rows: Math.min(24, code.split("\n").length + 1),
-      oninput: debounce(() => write(path, area.value), 300),
+      readOnly: editor.readOnly, rows: Math.min(24, code.split("\n").length + 1), oninput: () => write(field),
     }, code);
-    return h("details", { open: true }, h("summary.code", null, path.join(" › ")), area);
+    /** @type {Field} */
+    const field = {
+      path, known: code, area,
+      element: h("details", { open: true }, h("summary.code", null, path.join(" › ")), area),
+    };
+    return field;
   };
-  const write = (/** @type {string[]} */ path, /** @type {string} */ code) => {
-    if (editor.error || editor.readOnly) { editor.showError(); return; }
-    const value = parseExact(editor.text);
-    const place = path.slice(0, -1).reduce((object, key) => get(object, key), value);
-    if (!isObject(place)) return;
-    set(place, path[path.length - 1], code);
+  /**
+   * Shows what the document has by now, unless that is what the field knows.
+   *
+   * @param {Field} field
+   * @param {any} value
+   */
+  const show = (field, value) => {
+    const code = at(value, field.path);
+    if (code === field.known) return;
+    field.known = code;
+    field.area.value = typeof code === "string" ? code : "";
+  };
+  /** @param {Field} field */
+  const write = (field) => {
+    const { path, area } = field;
+    if (editor.error || editor.readOnly) { area.value = field.known ?? ""; editor.showError(); return; }
+    const value = parseExact(editor.text), place = at(value, path.slice(0, -1));
+    if (at(value, path) !== field.known || !isObject(place)) {
+      show(field, value);
+      toast(`The document has other code at ${path.join(" › ")} by now, which you see. Make your change again.`,
+        { kind: "warning" });
+      return;
+    }
+    field.known = area.value;
+    set(place, path[path.length - 1], area.value);
     editor.replace(writeExact(value));
   };
   refresh();
   return Object.assign(element, { refresh });
 }
+
+/**
+ * What a document has at a path.
+ *
+ * @param {any} value
+ * @param {string[]} path
+ * @returns {any}
+ */
+function at(value, path) { return path.reduce((object, key) => get(object, key), value); }
 
 /**
  * Strings that are code: what design documents keep as functions, and others that begin like one.

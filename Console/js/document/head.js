@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { address, documentPath } from "../api/client.js";
-import { deleteDocument } from "../api/couch.js";
 import { button, linkButton, segments } from "../components/button.js";
 import { copyText, download } from "../components/copy.js";
-import { ask } from "../components/dialog.js";
-import { icon } from "../components/icon.js";
 import { menuButton } from "../components/menu.js";
 import { tag } from "../components/states.js";
-import { toast, toastError } from "../components/toast.js";
 import { h } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { link } from "../core/router.js";
 import { short } from "./merge.js";
-import { save } from "./store.js";
+import { remove } from "./remove.js";
 
 /**
  * The line above a document: what it is, and what can be done with it.
@@ -87,30 +83,4 @@ export function documentHead(page) {
 function curl(database, id, rev) {
   const url = address(documentPath(database, id), { rev: rev || undefined }).href;
   return `curl -H 'Accept: application/json' '${url.replace(/'/g, "%27")}'`;
-}
-
-/** @param {import("./page.js").DocumentPage} page */
-async function remove(page) {
-  const { database, base, ctx } = page;
-  const isDone = await ask({
-    title: "Delete the document?", danger: true, action: "Delete the document",
-    message: [
-      h("p", null, "The document ", h("strong", { dir: "auto" }, base.id),
-        " is deleted here, and by replication in the copies of this database."),
-      page.isChanged && h("p", null, icon("alert"), " Your unsaved changes are lost with it."),
-    ],
-    perform: () => page.busy(async () => {
-      const { rev } = await deleteDocument(database, base.id, base.rev);
-      page.ownRevs.add(rev);
-    }),
-  });
-  if (!isDone) return;
-  page.discard();
-  ctx.go(link("db", database, "docs"));
-  toast(`The document ${base.id} is deleted.`, { action: {
-    label: "Restore",
-    call: () => save(database, { id: base.id, rev: "", attachments: "", text: base.text })
-      .then(() => ctx.go(link("db", database, "doc", base.id)))
-      .catch(toastError),
-  } });
 }

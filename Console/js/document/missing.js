@@ -9,7 +9,7 @@ import { toast } from "../components/toast.js";
 import { h } from "../core/dom.js";
 import { link } from "../core/router.js";
 import { short } from "./merge.js";
-import { save, saveMessage } from "./store.js";
+import { leftOutText, save, saveMessage } from "./store.js";
 
 /**
  * There is no document of that ID.
@@ -36,12 +36,12 @@ export function missingState(database, id, create) {
  * The document was deleted: what it was, and a button that brings it back.
  *
  * @param {string} database
- * @param {import("./store.js").Stored} tombstone
+ * @param {import("./store.js").Whole} tombstone
  * @param {() => Promise<void>} reload
  * @returns {HTMLElement}
  */
 export function deletedState(database, tombstone, reload) {
-  const { id, rev, text, attachments } = tombstone;
+  const { id, rev, text, attachments, leftOut } = tombstone;
   const hasBody = text !== "{}";
   const restore = async () => {
     try {
@@ -55,6 +55,7 @@ export function deletedState(database, tombstone, reload) {
       h("p", null, h("strong", null, "This document is deleted."), ` Its tombstone is revision ${short(rev)}. `,
         hasBody ? "Below is its last body. Restoring saves it as a new revision."
           : "Its last body is no longer stored. Restoring makes an empty document."),
+      leftOut > 0 && h("p", null, leftOutText(leftOut)),
       h("div.row", null,
         mayWrite() && button({ label: "Restore the document", icon: "undo", kind: "primary", onclick: restore }),
         linkButton({ label: "History", icon: "history", href: link("db", database, "doc", id, "history") })))),

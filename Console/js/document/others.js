@@ -3,12 +3,14 @@
 import { api, ApiError, documentPath } from "../api/client.js";
 import { button } from "../components/button.js";
 import { ask } from "../components/dialog.js";
+import { parseExact } from "../components/json-text.js";
 import { note } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { h } from "../core/dom.js";
-import { dropDraft } from "./drafts.js";
+import { isEqual } from "../core/merge.js";
 import { openMerge, short } from "./merge.js";
-import { empty, load } from "./store.js";
+import { empty, leftOutText, load, loadDeleted } from "./store.js";
+import { dropOwn } from "./unsaved.js";
 
 /** What other writers do to a document that is open, and a server that goes away. */
 
@@ -18,28 +20,44 @@ import { empty, load } from "./store.js";
  * Merges the text of the editor with the newer revision, and saves the result over that.
  *
  * @param {Page} page
+ * @param {string} [refused] The revision that a save was based on which the server refused.
  */
-export async function merge(page) {
+export async function merge(page, refused = "") {
   const { editor, base } = page;
   if (!editor || page.hasFault()) return;
   const theirs = await load(page.database, page.id, { signal: page.ctx.signal }).catch((error) => error);
   if (theirs instanceof Error) { await theirsGone(page, theirs); return; }
+  if (theirs.rev !== refused && isEqual(parseExact(theirs.text), parseExact(base.text))) {
+    // Only its attachments changed, which may be the panel's own work: there is nothing to choose.
+    await saveOver(page, { ...theirs, text: base.text });
+    return;
+  }
   page.newer = theirs.rev;
   tellNewer(page);
   const text = await openMerge({
     base: base.text, mine: editor.text, theirs: theirs.text, theirRev: theirs.rev, signal: page.ctx.signal,
   });
   if (text === undefined) return;
+  // The text before the merge stays in the editor's undo list.
+  editor.replace(text);
+  await saveOver(page, theirs);
+}
+
+/**
+ * Saves the text of the editor over a revision of another writer, with the attachments of that.
+ *
+ * @param {Page} page
+ * @param {import("./store.js").Stored} theirs
+ */
+async function saveOver(page, theirs) {
   page.base = theirs;
   page.newer = null;
   page.tell("newer");
-  // The text before the merge stays in the editor's undo list.
-  editor.replace(text);
   page.showBase();
   page.isSaving = false;
   if (page.isChanged) await page.save();
   else {
-    dropDraft(page.database, page.id);
+    dropOwn(page);
     toast("Both texts are equal: there is nothing to save.");
   }
 }
@@ -50,13 +68,16 @@ export async function merge(page) {
  */
 export async function theirsGone(page, error) {
   if (error.status !== 404) { page.notSaved(error); return; }
+  const gone = await loadDeleted(page.database, page.id, page.ctx.signal).catch(() => null);
+  const hadSome = page.base.attachments !== "", attachments = gone?.attachments ?? "";
   const goesOn = await ask({
     title: "The document was deleted", action: "Save it again",
-    message: "Another writer deleted this document while you edited it. Saving brings it back with your text. "
-      + "Its attachments are not brought back.",
+    message: "Another writer deleted this document while you edited it. Saving brings it back with your text"
+      + (attachments ? " and its attachments." : ". ")
+      + (leftOutText(gone?.leftOut ?? 0) || (hadSome && !attachments ? "Its attachments are no longer stored." : "")),
   });
   if (!goesOn) return;
-  page.base = empty(page.id);
+  page.base = { ...empty(page.id), attachments };
   page.newer = null;
   page.isSaving = false;
   await page.save();

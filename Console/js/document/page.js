@@ -15,7 +15,7 @@ import { debounce, fill, h } from "../core/dom.js";
 import { keys } from "../core/keys.js";
 import { link } from "../core/router.js";
 import { AttachmentsPanel } from "./attachments.js";
-import { draftOf, dropDraft } from "./drafts.js";
+import { draftOf } from "./drafts.js";
 import { factsPanel } from "./facts.js";
 import { functionsPanel } from "./functions.js";
 import { documentHead } from "./head.js";
@@ -23,8 +23,9 @@ import { linkDocuments } from "./links.js";
 import { differenceOf, short } from "./merge.js";
 import { deletedState, missingState } from "./missing.js";
 import { heard, merge, reached, tellNewer } from "./others.js";
-import { empty, idIn, load, loadDeleted, save, saveMessage } from "./store.js";
-import { keepNow, offerDraft } from "./unsaved.js";
+import { refusesOwn, tellCarried } from "./own.js";
+import { empty, idIn, load, loadDeleted, loadWhole, save, saveMessage } from "./store.js";
+import { dropOwn, keepNow, offerDraft } from "./unsaved.js";
 
 /** @typedef {import("./store.js").Stored} Stored */
 
@@ -50,6 +51,12 @@ export class DocumentPage {
     this.base = empty(this.isNew ? "" : this.id);
     /** @type {string | null} */
     this.newer = null;
+    /**
+     * The text of the draft that this page has kept or taken over.
+     *
+     * @type {string | null}
+     */
+    this.kept = null;
     /** Changes of the panel's or the page's own that are on their way. */
     this.working = 0;
     /** @type {Set<string>} */
@@ -85,12 +92,10 @@ export class DocumentPage {
     try {
       if (this.isNew) {
         const from = query.get("from");
-        const source = from ? await load(this.database, from, { signal }) : null;
-        this.base = empty("");
+        const source = from ? await loadWhole(this.database, from, { signal }) : null;
+        this.base = { ...empty(""), attachments: source?.attachments ?? "" };
         this.show(source?.text ?? "{\n  \n}");
-        if (source?.attachments) {
-          this.tell("from", note("info", "The attachments of the original are not part of the duplicate."));
-        }
+        if (source) tellCarried(this, source);
         return;
       }
       this.base = await load(this.database, this.id, { rev: this.shownRev || undefined, signal });
@@ -105,6 +110,14 @@ export class DocumentPage {
       }
       if (!this.shownRev) this.follow();
     } catch (error) { if (!signal.aborted) await this.openAbsent(error); }
+  }
+
+  /** Opens the document anew: what the editor has is no unsaved work. */
+  async reopen() {
+    this.editor = undefined;
+    this.newer = null;
+    this.isReadOnly = false;
+    await this.open();
   }
 
   /** @param {unknown} error */
@@ -223,6 +236,7 @@ export class DocumentPage {
   }
 
   changed() {
+    this.tell("own");
     this.update();
     this.functions?.refresh();
     this.keep();
@@ -238,7 +252,7 @@ export class DocumentPage {
   /** The unsaved work is of no more use: the document goes. */
   discard() {
     this.isReadOnly = true;
-    dropDraft(this.database, this.id);
+    dropOwn(this);
     this.ctx.guard(null);
   }
 
@@ -272,7 +286,7 @@ export class DocumentPage {
 
   hasFault() {
     const error = this.editor?.error;
-    if (!error && /^\s*\{/.test(this.editor?.text ?? "")) return false;
+    if (!error && /^\s*\{/.test(this.editor?.text ?? "")) return refusesOwn(this);
     this.setMode(false);
     this.editor?.showError();
     toast(error ? `The document is not saved. Line ${error.line}: ${error.message}`
@@ -280,13 +294,15 @@ export class DocumentPage {
     return true;
   }
 
+  get savedID() { return this.base.id || this.idField?.value || idIn(this.editor?.text ?? "{}"); }
+
   async save() {
     const { editor, base } = this;
     if (this.isOffering) toast("Choose first whether you continue with your unsaved work.", { kind: "info" });
     if (!editor || this.isReadOnly || this.isOffering || this.isSaving || this.hasFault()) return;
     if (!this.isChanged && base.rev) { toast("There are no changes to save.", { kind: "info" }); return; }
     if (this.newer) { await merge(this); return; }
-    const text = editor.text, id = base.id || this.idField?.value || idIn(text);
+    const text = editor.text, id = this.savedID;
     this.isSaving = true;
     this.tell("error");
     try {
@@ -295,19 +311,22 @@ export class DocumentPage {
         this.ownRevs.add(answer.rev);
         if (this.isNew || !base.rev) { this.created(answer.id); return; }
         this.base = { ...base, rev: answer.rev, text };
-        if (editor.text === text) dropDraft(this.database, this.id);
+        if (editor.text === text) dropOwn(this);
         toast(`Saved as revision ${short(answer.rev)}.`);
         await this.revise(answer.rev);
       });
-    } catch (error) { await this.notSaved(error); } finally { this.isSaving = false; }
+    } catch (error) { await this.notSaved(error, base.rev); } finally { this.isSaving = false; }
     keepNow(this);
   }
 
-  /** @param {unknown} error */
-  async notSaved(error) {
+  /**
+   * @param {unknown} error
+   * @param {string} [rev] The revision that the save was based on.
+   */
+  async notSaved(error, rev = this.base.rev) {
     if (/** @type {ApiError} */ (error).status === 409 && this.base.rev) {
       this.newer = "unknown";
-      await merge(this);
+      await merge(this, rev);
       return;
     }
     const text = /** @type {ApiError} */ (error).status === 409
@@ -320,12 +339,12 @@ export class DocumentPage {
 
   /** @param {string} id */
   created(id) {
-    dropDraft(this.database, this.ctx.params.id);
+    dropOwn(this);
     this.isReadOnly = true;
     this.ctx.guard(null);
     toast(`The document ${id} is saved.`);
     if (this.isNew) this.ctx.go(link("db", this.database, "doc", id));
-    else { this.isReadOnly = false; this.open(); }
+    else this.reopen();
   }
 
   /**
@@ -351,10 +370,11 @@ export class DocumentPage {
   async revise(rev) {
     const { editor } = this;
     if (!editor) return;
-    if (rev) { this.ownRevs.add(rev); this.base = { ...this.base, rev }; }
+    if (rev) this.ownRevs.add(rev);
     const fresh = await load(this.database, this.id, { signal: this.ctx.signal }).catch(() => null);
-    if (!fresh) return;
-    const isOther = fresh.rev !== this.base.rev;
+    // The page may have saved meanwhile: an answer from before that says nothing.
+    if (!fresh || rev && parseInt(fresh.rev) < parseInt(this.base.rev)) return;
+    const isOther = fresh.rev !== this.base.rev && !this.ownRevs.has(fresh.rev);
     if (isOther && this.isChanged && fresh.text !== this.base.text) {
       this.newer = fresh.rev;
       tellNewer(this);

@@ -2,6 +2,8 @@
 
 import { ApiError, api, documentPath, path, send } from "../api/client.js";
 import { check, format, readable, without } from "../components/json-text.js";
+import { bytes, plural } from "../core/format.js";
+import { isEqual } from "../core/merge.js";
 
 /**
  * Documents as text. What the server keeps beside a document's own properties (`_id`, `_rev`, `_attachments` …) is
@@ -58,25 +60,60 @@ export async function load(database, id, { rev, attachments, signal } = {}) {
   return stored(await (await send("GET", documentPath(database, id), { query, signal })).text());
 }
 
+/** Attachments of more bytes than these are not carried through the browser. */
+const MOST_CARRIED = 16_000_000;
+
+/**
+ * A document, or one of its revisions, with the data of its attachments: another document is saved with them, or this
+ * one once it is deleted. What is too large is left out.
+ *
+ * @typedef {Stored & { leftOut: number }} Whole `leftOut`: how many attachments the text is without.
+ *
+ * @param {string} database
+ * @param {string} id
+ * @param {{ rev?: string, signal?: AbortSignal }} options
+ * @returns {Promise<Whole>}
+ */
+export async function loadWhole(database, id, { rev, signal } = {}) {
+  const lean = await load(database, id, { rev, signal });
+  const stubs = Object.values(lean.meta._attachments ?? {});
+  if (!stubs.length) return { ...lean, leftOut: 0 };
+  const size = stubs.reduce((sum, { length }) => sum + (Number(length) || 0), 0);
+  if (size > MOST_CARRIED) return { ...lean, attachments: "", leftOut: stubs.length };
+  return { ...await load(database, id, { rev: lean.rev, attachments: true, signal }), leftOut: 0 };
+}
+
+/**
+ * What is said of attachments that `loadWhole` left out; empty when there are none.
+ *
+ * @param {number} leftOut
+ * @returns {string}
+ */
+export function leftOutText(leftOut) {
+  return leftOut ? `${plural(leftOut, "attachment")} of together more than ${bytes(MOST_CARRIED)} `
+    + `${leftOut === 1 ? "is" : "are"} left out: the console does not carry as much.` : "";
+}
+
 /**
  * The tombstone of a deleted document, with the last body that is still there: its own or its parent's.
  *
  * @param {string} database
  * @param {string} id
  * @param {AbortSignal} signal
- * @returns {Promise<Stored | null>} Null when there is no such document.
+ * @returns {Promise<Whole | null>} Null when there is no such document.
  */
 export async function loadDeleted(database, id, signal) {
   /** @type {{ ok?: { _rev: string, _deleted?: boolean } }[]} */
   const leaves = await api.get(documentPath(database, id), { query: { open_revs: "all" }, signal });
   const revs = leaves.flatMap(({ ok }) => ok?._deleted ? [ok._rev] : []).sort((a, b) => parseInt(b) - parseInt(a));
   if (!revs.length) return null;
-  const tombstone = await load(database, id, { rev: revs[0], signal });
+  const tombstone = await loadWhole(database, id, { rev: revs[0], signal });
   const { start, ids } = tombstone.meta._revisions ?? {};
   if (tombstone.text !== "{}" || !ids?.[1]) return tombstone;
   const rev = `${start - 1}-${ids[1]}`;
-  const parent = await load(database, id, { rev, attachments: true, signal }).catch(() => null);
-  return parent ? { ...tombstone, text: parent.text, attachments: parent.attachments } : tombstone;
+  const parent = await loadWhole(database, id, { rev, signal }).catch(() => null);
+  if (!parent) return tombstone;
+  return { ...tombstone, text: parent.text, attachments: parent.attachments, leftOut: parent.leftOut };
 }
 
 /**
@@ -110,6 +147,26 @@ export function idIn(text) {
   const value = member ? JSON.parse(text.slice(member.valueFrom, member.to)) : "";
   return typeof value === "string" ? value : "";
 }
+
+/**
+ * The properties in a text that the console writes by itself, where they are not what it writes.
+ *
+ * @param {string} text
+ * @param {Record<string, any>} written
+ * @returns {string[]}
+ */
+export function notSavedOf(text, written) {
+  return check(text).members.filter(({ name, valueFrom, to }) =>
+    OWN.has(name) && !isEqual(JSON.parse(text.slice(valueFrom, to)), written[name])).map(({ name }) => name);
+}
+
+/**
+ * A text without the properties that the console writes by itself.
+ *
+ * @param {string} text
+ * @returns {string}
+ */
+export function withoutOwn(text) { return format(without(text, (name) => OWN.has(name))); }
 
 /**
  * What an error of saving means for the user.

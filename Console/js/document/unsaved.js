@@ -19,12 +19,13 @@ import { tellNewer } from "./others.js";
 export function keepNow(page) {
   if (!page.editor || page.isReadOnly || page.isOffering) return;
   if (!page.isChanged || !page.base.rev && /^[{}\s]*$/.test(page.editor.text)) {
-    if (!page.newer) dropDraft(page.database, page.id);
+    if (!page.newer) dropOwn(page);
     page.ctx.guard(null);
     page.tell("kept");
     return;
   }
   const why = keepDraft(page.database, page.id, { rev: page.base.rev, base: page.base.text, text: page.editor.text });
+  if (!why) page.kept = page.editor.text;
   page.tell("kept", why ? note("warning", `Your unsaved work is not kept in this browser: ${why} `
     + "Save before you leave this page.") : null);
   page.ctx.guard(why ? () => ask({
@@ -34,19 +35,34 @@ export function keepNow(page) {
 }
 
 /**
+ * Drops the draft that this page has kept or taken over. One that another tab has kept stays.
+ *
+ * @param {Page} page
+ */
+export function dropOwn(page) {
+  if (page.kept !== null && draftOf(page.database, page.id)?.text === page.kept) dropDraft(page.database, page.id);
+  page.kept = null;
+}
+
+/**
  * Shows that there is a draft, and lets the user choose before a key changes anything.
  *
  * @param {Page} page
  */
 export function offerDraft(page) {
   const draft = draftOf(page.database, page.id), editor = page.editor;
-  if (!draft || !editor || draft.text === editor.text) return;
-  page.isOffering = true;
-  editor.readOnly = true;
+  if (!draft || !editor) return;
+  // A draft of what is stored by now is of no more use.
+  if (draft.text === editor.text) { page.kept = draft.text; return; }
+  const lock = (/** @type {boolean} */ isLocked) => {
+    page.isOffering = editor.readOnly = isLocked;
+    page.functions?.refresh();
+  };
+  lock(true);
   const decide = (/** @type {() => void} */ then) => {
-    page.isOffering = false;
-    editor.readOnly = false;
+    lock(false);
     page.tell("draft");
+    page.kept = draft.text;
     then();
     editor.focus();
   };
@@ -69,5 +85,5 @@ export function offerDraft(page) {
       + ". Choose before you edit."),
     button({ label: "Continue with it", kind: "small primary", onclick: use }),
     button({ label: "Compare", kind: "small", onclick: () => { look(); } }),
-    button({ label: "Discard it", kind: "small", onclick: () => decide(() => dropDraft(page.database, page.id)) }))));
+    button({ label: "Discard it", kind: "small", onclick: () => decide(() => dropOwn(page)) }))));
 }

@@ -64,13 +64,11 @@ export class Actions {
   async undoLast() {
     const { database, signal, undo: { words, saved } } = this;
     const title = `Undo: ${words}`;
-    const { failures, undo, isStopped } = await withProgress({
+    const { failures, undo, rest } = await withProgress({
       title, total: saved.length, signal, work: (stop, report) => restore(database, saved, stop, report),
     });
     if (signal.aborted) return;
-    // What was not restored, for one since the user stopped it, can be tried again.
-    const done = new Set(undo.map(({ id }) => id));
-    const rest = isStopped ? saved.filter(({ id }) => !done.has(id)) : [];
+    // What was not restored can be tried again.
     this.undo = { words, saved: rest };
     await this.onChange(undo.map(({ rev }) => rev));
     if (!failures.length) toast(`Restored ${plural(undo.length, "document")}.`);
@@ -98,11 +96,7 @@ export class Actions {
     return exportDocuments({
       name: database, total: selected ? selected.total : total, signal: this.signal,
       docs: async function* (signal) {
-        if (!selected) {
-          for await (const rows of source.scan(signal, true)) yield rows.map(({ doc }) => doc);
-          return;
-        }
-        for await (const some of selected.targets(signal)) {
+        for await (const some of selected ? selected.targets(signal) : source.scan(signal, false)) {
           for (let start = 0; start < some.length; start += 500) {
             const rows = await readRows(database, some.slice(start, start + 500).map(({ id }) => id), signal);
             yield rows.flatMap(({ doc }) => doc ?? []);

@@ -2,12 +2,14 @@
 
 import { ask, openDialog } from "../components/dialog.js";
 import { field, input, select, textarea } from "../components/field.js";
+import { parseExact, showExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
 import { note } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { debounce, fill, h } from "../core/dom.js";
-import { count, plural } from "../core/format.js";
-import { MOST_UNDO, readRows, rewrite, withProgress } from "./work.js";
+import { bytes, count, plural } from "../core/format.js";
+import { get, set } from "../core/merge.js";
+import { attachedSize, batches, MOST_ATTACHED, MOST_UNDO, readRows, rewrite, withProgress } from "./work.js";
 
 /**
  * Deleting and editing the selected documents.
@@ -56,7 +58,7 @@ async function run(database, { selected, doing, done, change, signal, then }) {
   const isAgain = await openDialog({
     title: `${plural(failures.length, "document")} failed`, signal, wide: true,
     action: again.length ? `Try ${again.length === 1 ? "it" : `these ${count(again.length)}`} again` : undefined,
-    body: [h("p", null, `${result} The others were left as they are.`), failureTable(failures)],
+    body: [h("p", null, `${result} The table says what became of the others.`), failureTable(failures)],
     submit: () => true,
   });
   if (!isAgain) return;
@@ -90,6 +92,31 @@ function undoNote({ total }) {
 }
 
 /**
+ * How many documents have attachments above what an undo keeps, of those that an undo covers.
+ *
+ * @param {string} database
+ * @param {Selected} selected
+ * @param {AbortSignal} signal
+ * @returns {Promise<number>}
+ */
+async function countLarge(database, selected, signal) {
+  const work = async (/** @type {AbortSignal} */ stop, /** @type {(done: number) => void} */ report) => {
+    let large = 0, done = 0;
+    try {
+      for await (const batch of batches(selected.targets(stop))) {
+        const rows = await readRows(database, batch.map(({ id }) => id), stop);
+        large += rows.filter(({ doc }) => attachedSize(doc) > MOST_ATTACHED).length;
+        report(done += batch.length);
+        if (done >= MOST_UNDO || stop.aborted) break;
+      }
+    } catch (error) { if (!stop.aborted) throw error; }
+    return stop.aborted ? NaN : large;
+  };
+  if (selected.total !== null && selected.total <= 500) return work(signal, () => {});
+  return withProgress({ title: "Checking the attachments", total: selected.total, signal, work });
+}
+
+/**
  * @typedef {{ database: string, selected: Selected, signal: AbortSignal, then: (outcome: Outcome) => void }} Options
  *
  * @param {Options} options
@@ -98,6 +125,8 @@ export async function deleteSelected({ database, selected, signal, then }) {
   const { words, some, total } = selected;
   const listed = some.slice(0, PREVIEW);
   const more = total === null ? null : total - listed.length;
+  const large = await countLarge(database, selected, signal);
+  if (signal.aborted) return;
   const isSure = await ask({
     title: `Delete ${words}?`, action: `Delete ${words}`, danger: true,
     // A click must not empty a database.
@@ -107,6 +136,10 @@ export async function deleteSelected({ database, selected, signal, then }) {
         listed.map((id) => h("li.cut", { dir: "auto", title: id }, id)),
           more !== 0 && h("li.soft", null, more === null ? "and all others that match" : `and ${count(more)} more`)),
       h("p.soft", null, "The deletion is replicated to other databases. You can undo it while this page is open."),
+      Number.isNaN(large) ? note("warning", "You stopped the check of the attachments. The deletion of a document with "
+          + `more than ${bytes(MOST_ATTACHED)} of attachments cannot be undone.`)
+        : large > 0 && note("warning", `The deletion of ${plural(large, "document")} cannot be undone: the attachments `
+          + `are above ${bytes(MOST_ATTACHED)}.`),
       undoNote(selected),
     ],
   });
@@ -130,12 +163,12 @@ export async function deleteSelected({ database, selected, signal, then }) {
 export function editing(edit, property, value) {
   return (doc) => {
     const next = { ...doc };
-    if (edit === "merge") Object.assign(next, value);
-    else if (edit === "set") next[property] = value;
+    if (edit === "merge") for (const key of Object.keys(value)) set(next, key, value[key]);
+    else if (edit === "set") set(next, property, value);
     else if (!Object.hasOwn(doc, property)) return null;
     else {
       delete next[property];
-      if (edit === "rename") next[value] = doc[property];
+      if (edit === "rename") set(next, value, doc[property]);
     }
     return JSON.stringify(next) === JSON.stringify(doc) ? null : next;
   };
@@ -146,7 +179,7 @@ export function editing(edit, property, value) {
  * @param {string} what
  */
 function parsed(text, what) {
-  try { return JSON.parse(text); } catch {
+  try { return parseExact(text); } catch {
     throw new Error(`${what} is not JSON. A text stands in quotes, such as "paid".`);
   }
 }
@@ -171,7 +204,9 @@ export async function editSelected({ database, selected, signal, then, names }) 
   const value = textarea({ rows: 2, class: "code", oninput: () => draw() });
   const lines = {
     property: field({ label: "Property", input: property }),
-    rename: field({ label: "New name", input: rename }),
+    rename: field({
+      label: "New name", input: rename, hint: "Where a document has this property already, its value is replaced.",
+    }),
     value: field({ label: "Value as JSON", input: value, hint: "A text stands in quotes." }),
   };
   const kind = select([
@@ -201,10 +236,14 @@ export async function editSelected({ database, selected, signal, then, names }) 
       const changed = docs.map((doc) => [doc, make(doc)]).filter(([, after]) => after);
       const [before, after] = changed[0] ?? [];
       const text = `Of the first ${plural(docs.length, "document")}, ${count(changed.length)} will change.`;
+      const name = kind.value === "rename" ? rename.value.trim() : "";
+      const replaced = name ? changed.filter(([doc]) => get(doc, name) !== undefined).length : 0;
       fill(preview, h("p", null, text),
+        replaced > 0 && note("warning", `${plural(replaced, "document")} of these already `
+          + `${replaced === 1 ? "has" : "have"} the property ${name}. Its value is replaced.`),
         before && h("div.before-after", null,
-          h("div", null, h("h3", null, "Before"), jsonView(before)),
-          h("div", null, h("h3", null, "After"), jsonView(after))));
+          h("div", null, h("h3", null, "Before"), showExact(jsonView(before))),
+          h("div", null, h("h3", null, "After"), showExact(jsonView(after)))));
     } catch (error) { fill(preview, h("p.soft", null, /** @type {Error} */ (error).message)); }
   }, 150);
   const arrange = () => {

@@ -2,6 +2,7 @@
 
 import { download } from "../components/copy.js";
 import { toast } from "../components/toast.js";
+import { stringifyExact } from "../components/json-text.js";
 import { plural } from "../core/format.js";
 import { withProgress } from "./work.js";
 
@@ -11,7 +12,7 @@ import { withProgress } from "./work.js";
  * @param {object} options
  * @param {string} options.name Of the file, without its extension.
  * @param {number | null} options.total
- * @param {(signal: AbortSignal) => AsyncIterable<any[]>} options.docs
+ * @param {(signal: AbortSignal) => AsyncIterable<any[]>} options.docs Values of `parseExact`.
  * @param {AbortSignal} options.signal
  */
 export async function exportDocuments({ name, total, docs, signal }) {
@@ -23,7 +24,7 @@ export async function exportDocuments({ name, total, docs, signal }) {
     work: async (stop, report) => {
       try {
         for await (const some of docs(stop)) {
-          const text = some.map((doc, at) => `${exported + at ? "," : ""}\n${JSON.stringify(doc)}`).join("");
+          const text = some.map((doc, at) => `${exported + at ? "," : ""}\n${stringifyExact(doc)}`).join("");
           file = new Blob([file, text]);
           report(exported += some.length);
           if (stop.aborted) break;

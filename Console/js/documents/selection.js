@@ -57,13 +57,15 @@ export class Selection {
           if (all.length) yield all;
           return;
         }
-        yield known.flatMap(({ target }) => target ?? []);
+        // Pages shift once documents of them are deleted: all are read before the first is changed.
+        const all = known.flatMap(({ target }) => target ?? []);
         const { size } = pages.source;
         const missing = byPage(known.flatMap(({ index, target }) => target ? [] : [index]), size);
         for (const [page, indexes] of missing) {
           const loaded = (await pages.source.load(page, signal)).rows;
-          yield indexes.flatMap((index) => loaded[index % size] ?? []).map(({ id, rev }) => ({ id, rev }));
+          all.push(...indexes.flatMap((index) => loaded[index % size] ?? []).map(({ id, rev }) => ({ id, rev })));
         }
+        yield all;
       },
     };
   }

@@ -2,6 +2,7 @@
 
 import { followChanges } from "../api/changes.js";
 import { api, path } from "../api/client.js";
+import { isDivan } from "../api/server.js";
 import { changesRequest } from "./filters.js";
 import { lineOf } from "./line.js";
 
@@ -16,7 +17,7 @@ import { lineOf } from "./line.js";
  */
 
 const LAST = 100;
-/** Answers that another try does not change: the request itself is wrong. */
+/** Answers that another attempt does not change: the request itself is wrong. */
 const isFinal = (/** @type {number} */ status) => status >= 400 && status < 500 && ![408, 429].includes(status)
   || status === 501;
 
@@ -48,11 +49,20 @@ export async function startFeed(database, { from, withDocuments, choice }, { sig
   try {
     const now = (await api.get(path(database, "_changes"),
       { query: { since: "now", limit: 1 }, signal: run.signal })).last_seq;
-    /** @type {Set<any>} */
+    /**
+     * What the feed may tell again. A CouchDB may then write its sequence in another way.
+     *
+     * @type {Set<string>}
+     */
     const given = new Set();
+    const nameOf = (/** @type {any} */ { id, changes }) =>
+      JSON.stringify([id, ...changes.map((/** @type {any} */ one) => one.rev)]);
     if (from === "last") {
       const { results } = await latest(database, query, asked.body, run.signal);
-      for (const change of results.reverse()) { given.add(change.seq); give(change, null); }
+      for (const change of results.reverse()) {
+        if (!isDivan() || isAfter(change.seq, now)) given.add(nameOf(change));
+        give(change, null);
+      }
     }
     let isSteady = true;
     await followChanges(database, {
@@ -61,7 +71,10 @@ export async function startFeed(database, { from, withDocuments, choice }, { sig
       onChange: (change) => {
         isSteady = true;
         onState("live");
-        if (!given.delete(change.seq)) give(change, isAfter(change.seq, now) ? Date.now() : null);
+        if (given.delete(nameOf(change))) return;
+        // The feed tells those first. Later, the same revision comes again with another leaf of the document.
+        given.clear();
+        give(change, isAfter(change.seq, now) ? Date.now() : null);
       },
       onState: (state, error) => {
         if (state === "live") {
@@ -109,7 +122,7 @@ export const numberOf = (sequence) => Number.parseInt(String(sequence ?? ""), 10
  * @param {any} other
  * @returns {boolean}
  */
-export const isAfter = (sequence, other) => !(numberOf(sequence) <= numberOf(other));
+const isAfter = (sequence, other) => !(numberOf(sequence) <= numberOf(other));
 
 /** Asks which documents of several leaves are in conflict, for many lines at a time: other leaves may be deleted. */
 class Branches {

@@ -141,7 +141,7 @@ async function askForChoice(database, choice, signal) {
   show();
   const hint = functions.length ? undefined : "No design document of this database has a filter function.";
   return openDialog({
-    title: "Filter at the server", action: "Apply", signal,
+    title: "Filter at the server", action: "Apply the filter", signal,
     body: [field({ label: "Which changes the server sends", input: kind, hint }), parts.selector, parts.parameters],
     submit: () => {
       if (kind.value === "selector") return { selector: parseObject(selector.value, "The selector") };

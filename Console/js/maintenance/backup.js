@@ -4,7 +4,7 @@ import { isDivan } from "../api/server.js";
 import { path, send } from "../api/client.js";
 import { toast } from "../components/toast.js";
 import { h } from "../core/dom.js";
-import { bytes, count, plural } from "../core/format.js";
+import { bytes, count, cut, plural } from "../core/format.js";
 import { workDialog } from "./work.js";
 
 /**
@@ -48,7 +48,9 @@ export async function backUp(database, signal) {
       const sink = typeof picker === "function" ? await fileSink(picker, name) : memorySink(name);
       try {
         const result = await copyDocuments(database, sink, until, (done, total, size) =>
-          progress.show(total ? done / total : null, `${count(done)} of ${plural(total, "document")}, ${bytes(size)}`));
+          progress.show(total ? done / total : null, `${total ? `${count(done)} of ${plural(total, "document")}`
+            : plural(done, "document")}, ${bytes(size)}`));
+        until.throwIfAborted();
         await sink.close();
         return result;
       } catch (error) {
@@ -61,6 +63,9 @@ export async function backUp(database, signal) {
 }
 
 /**
+ * Each page begins with the last document of the one before, which is passed over by its ID: it may have been deleted
+ * meanwhile, and to skip a row would then leave out another document.
+ *
  * @param {string} database
  * @param {Sink} sink
  * @param {AbortSignal} signal
@@ -77,35 +82,56 @@ async function copyDocuments(database, sink, signal, report) {
     pending = "";
     size += piece.size;
     await sink.write(piece);
+    report(done, total, size);
   };
   for (let isMore = true; isMore;) {
     const response = await send("GET", path(database, "_all_docs"), {
-      signal, query: { include_docs: true, attachments: true, limit: PAGE,
-        ...(last === undefined ? {} : { startkey: last, skip: 1 }) },
+      signal, query: { include_docs: true, attachments: true, limit: PAGE + 1, startkey: last },
     });
+    const before = last;
     let rows = 0;
-    for await (const line of textLines(response)) {
-      const head = /^\{"total_rows":(\d+)/.exec(line);
-      if (head) total = Number(head[1]);
-      const row = /^\{"id":("(?:[^"\\]|\\.)*"),"key":[^]*?,"doc":(\{[^]*\})\},?\r?$/.exec(line);
-      if (!row) continue;
+    for await (const row of pageRows(response)) {
+      if (typeof row === "number") { total = row; continue; }
       rows += 1;
-      last = row[1];
+      if (row.id === before) continue;
+      last = row.id;
+      if (!row.doc) continue;
       done += 1;
-      pending += `${row[2]}\n`;
-      if (pending.length < PIECE) continue;
-      await flush();
-      report(done, total, size);
+      pending += `${row.doc}\n`;
+      if (pending.length >= PIECE) await flush();
     }
     await flush();
-    report(done, total, size);
-    isMore = rows === PAGE;
-  }
-  // A server that lays its answers out in another way must not leave a file that seems complete.
-  if (done < total * 0.9) {
-    throw new Error(`Only ${count(done)} of ${plural(total, "document")} arrived. The file is not saved; try again.`);
+    isMore = rows > PAGE;
   }
   return { done, size };
+}
+
+/**
+ * The rows of an answer, as the texts that the server sent, after the number of all documents where the server tells
+ * it. `doc` is null for a document that was deleted while the server listed it.
+ *
+ * A file must not seem complete that is not, so this throws for each line that it does not know, and for an answer
+ * without its end.
+ *
+ * @param {Response} response
+ * @returns {AsyncGenerator<number | { id: string, doc: string | null }>}
+ */
+export async function* pageRows(response) {
+  let isBegun = false, isEnded = false;
+  for await (const text of textLines(response)) {
+    const line = text.endsWith("\r") ? text.slice(0, -1) : text;
+    if (!line) continue;
+    const head = isBegun ? null : /^\{(?:"total_rows":(\d+|null),)?[^[]*"rows":\[$/.exec(line);
+    const row = isBegun && !isEnded
+      ? /^\{"id":("(?:[^"\\]|\\.)*"),"key":[^]*?,"doc":(?:(\{[^]*\})|null)\},?$/.exec(line) : null;
+    if (head) {
+      isBegun = true;
+      if (Number(head[1])) yield Number(head[1]);
+    } else if (row) yield { id: row[1], doc: row[2] ?? null };
+    else if (isBegun && !isEnded && line === "]}") isEnded = true;
+    else throw new Error(`The file is not saved: the answer has a line that a backup cannot read: ${cut(line, 200)}`);
+  }
+  if (!isEnded) throw new Error("The file is not saved: the answer of the server broke off. Try again.");
 }
 
 /**
@@ -119,18 +145,20 @@ async function* textLines(response) {
   const decoder = new TextDecoder();
   /** @type {string[]} */
   let begun = [];
-  for (;;) {
-    const { done, value } = await reader.read();
-    const parts = decoder.decode(value, { stream: !done }).split("\n");
-    // A line of many megabytes comes in many pieces, which are joined once.
-    begun.push(parts[0]);
-    if (parts.length > 1) {
-      yield begun.join("");
-      for (const part of parts.slice(1, -1)) yield part;
-      begun = [parts[parts.length - 1]];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      const parts = decoder.decode(value, { stream: !done }).split("\n");
+      // A line of many megabytes comes in many pieces, which are joined once.
+      begun.push(parts[0]);
+      if (parts.length > 1) {
+        yield begun.join("");
+        for (const part of parts.slice(1, -1)) yield part;
+        begun = [parts[parts.length - 1]];
+      }
+      if (done) { yield begun.join(""); return; }
     }
-    if (done) { yield begun.join(""); return; }
-  }
+  } finally { reader.cancel().catch(() => {}); }
 }
 
 /**

@@ -4,7 +4,7 @@ import { api, path } from "../api/client.js";
 import { databaseInfo } from "../api/couch.js";
 import { ask, Refusal } from "../components/dialog.js";
 import { note } from "../components/states.js";
-import { toast } from "../components/toast.js";
+import { toast, toastError } from "../components/toast.js";
 import { fill, h } from "../core/dom.js";
 import { bytes, plural } from "../core/format.js";
 import { pause, progressOf, tasksOf, workDialog } from "./work.js";
@@ -67,8 +67,12 @@ export async function verify(database, signal) {
     work: async (until, progress) => {
       fill(results);
       progress.show(0, "Starting");
-      await api.post(address, undefined, { signal: until });
+      // An answer that the user did not wait for may come from a check that has begun.
       isRunning = true;
+      try { await api.post(address, undefined, { signal: until }); } catch (error) {
+        isRunning = until.aborted;
+        throw error;
+      }
       for (;;) {
         const report = await api.get(address, { signal: until });
         if (report.state !== "running") {
@@ -83,7 +87,7 @@ export async function verify(database, signal) {
       }
     },
   });
-  if (isRunning) await api.delete(address).catch(() => {});
+  if (isRunning) await api.delete(address).catch(toastError);
 }
 
 /**

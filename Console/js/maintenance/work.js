@@ -50,7 +50,7 @@ export async function workDialog({ title, action, body, signal, work }) {
   signal.addEventListener("abort", () => leaving.abort(), { once: true });
   const progress = progressLine();
   const result = await openDialog({
-    title, action, signal, body: [body, progress.element],
+    title, action, signal, mayLeave: true, body: [body, progress.element],
     submit: async () => {
       try { return await work(leaving.signal, progress); } catch (error) {
         if (/** @type {Error} */ (error).name === "AbortError") throw new Refusal();

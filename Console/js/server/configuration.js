@@ -26,7 +26,7 @@ export function configurationPart(ctx) {
   let table = {};
   const body = loading({ signal: ctx.signal, class: "flush", load: () => configuration(ctx.signal),
     render: (answer) => { table = answer; draw(); return rows; } });
-  const filter = searchField({ placeholder: "Sections, keys and texts with…", value: ctx.query.get("filter") ?? "",
+  const filter = searchField({ placeholder: "Filter sections, keys and values", value: ctx.query.get("filter") ?? "",
     oninput: debounce(() => draw()) });
   const unset = checkbox("Keys that are not set, too",
     { checked: ctx.query.get("unset") === "true", onchange: () => draw() });
@@ -53,7 +53,7 @@ export function configurationPart(ctx) {
         h("h3.section", null, section),
         h("ul.rows", { "aria-label": section },
           keys.sort(byName).map(([key, value]) => row(section, key, value, body.reload)))))
-      : emptyState({ icon: "search", title: "No key has this text",
+      : emptyState({ icon: "search", title: "No matching keys",
         text: "Keys that are not set are shown when you ask for them." }));
   };
 
@@ -64,7 +64,7 @@ export function configurationPart(ctx) {
           onclick: () => api.post(`${CONFIGURATION}/_reload`).then(() => body.reload(), toastError) }),
         button({ label: "Set a key", icon: "add", kind: "primary",
           onclick: () => edit("", "", undefined, body.reload) }))), body),
-    note("info", "A change counts from the next request on. Secrets and hashes are not shown.",
+    note("info", "Changes apply from the next request. Secrets and hashes are hidden.",
       isDivan() && [" Keys marked “no effect” are kept for programs that set up a CouchDB; ",
         "the options with which Divan was started count instead."]),
   ];
@@ -82,7 +82,7 @@ function row(section, key, text, reload) {
   return h("li", null, h("div.column.tight", null, h("code.strong", null, key),
     about && h("span.soft.small", null, `${about.means}.`)),
     h("code.grow", { class: text === undefined ? "faint" : "" },
-      text === undefined ? "not set" : text === "-given-" ? "given by the program that serves"
+      text === undefined ? "not set" : text === "-given-" ? "set by the host program"
         : isSecret(section, key) ? "••••••••" : text),
     isIdle && tag("no effect"),
     mayWrite() && text !== "-given-" && h("span.row.nowrap", null,
@@ -93,7 +93,7 @@ function row(section, key, text, reload) {
 }
 
 /**
- * Asks for a text, with what it decides and what it was.
+ * Asks for a value, with what it decides and what it was.
  *
  * @param {string} section
  * @param {string} key
@@ -110,7 +110,7 @@ async function edit(section, key, text, reload) {
     : secret && section !== "jwt_keys" ? input({ type: "password", autocomplete: "new-password", autofocus: true })
       : kind === "count" ? input({ value: text ?? "", inputmode: "numeric", autofocus: true })
         : textarea({ value: secret ? "" : text ?? "", rows: 2 });
-  const line = field({ label: isNew ? "Text" : "New text", input: box, hint: about && `${about.means}.` });
+  const line = field({ label: isNew ? "Value" : "New value", input: box, hint: about && `${about.means}.` });
   const kept = checkbox("Keep it when the server starts again", { checked: true });
   const done = await openDialog({
     title: isNew ? "Set a key" : `Change ${section}/${key}`, action: isNew ? "Set the key" : "Change the key",
@@ -142,7 +142,7 @@ async function remove(section, key, reload) {
   const done = await ask({
     title: `Delete ${section}/${key}?`, danger: true, action: "Delete the key", perform: () => deleteKey(section, key),
     message: section === "admins" ? `The administrator ${key} can no longer sign in.`
-      : "What holds without the key counts from the next request on.",
+      : "The server uses the default from the next request.",
   });
   if (!done) return;
   toast(`${section}/${key} is deleted.`);

@@ -9,14 +9,14 @@ import { emptyState, errorState, loading } from "../components/states.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { keys } from "../core/keys.js";
-import { poll } from "./poll.js";
+import { poll } from "../core/waiting.js";
 
 /** @typedef {{ seq: number, time: string, level: string, domain: string, message: string }} Entry */
 
 /** So many entries are kept in the page; the oldest go. */
 const MOST = 2000;
 const PAGE = 500;
-const LEVELS = [["error", "Errors"], ["warning", "Errors and warnings"], ["info", "Information, too"],
+const LEVELS = [["error", "Errors"], ["warning", "Errors and warnings"], ["info", "Errors, warnings and information"],
   ["verbose", "All"]];
 
 /**
@@ -52,7 +52,7 @@ function tail(ctx) {
     const shown = list.children.length;
     list.hidden = !shown;
     fill(state, !shown && emptyState({
-      icon: "document", title: entries.length ? "No entry has this text" : "No entries yet",
+      icon: "document", title: entries.length ? "No matching entries" : "No entries yet",
       text: ["Entries appear here as the server writes them: warnings and errors, ",
         "and more when it is started with, for example, --log listener=info."],
     }));
@@ -85,7 +85,7 @@ function tail(ctx) {
       return ask();
     },
   });
-  const filter = searchField({ placeholder: "Entries with…", value: text,
+  const filter = searchField({ placeholder: "Filter entries", value: text,
     oninput: debounce(() => { text = filter.input.value; save(); redraw(); }) });
   const pause = button({ label: "Pause", icon: "pause", onclick: () => {
     isPaused = !isPaused;

@@ -6,7 +6,7 @@ import { searchField } from "../components/field.js";
 import { errorState, figure, loadingState } from "../components/states.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { bytes, count, duration } from "../core/format.js";
-import { poll } from "./poll.js";
+import { poll } from "../core/waiting.js";
 
 /**
  * What the server counts, asked every two seconds: charts of what matters, and a table of all.
@@ -82,7 +82,7 @@ const CHARTS = [
   { label: "Time until an answer begins", format: milliseconds,
     lines: [["median", percentile(50)], ["95 %", percentile(95)], ["99 %", percentile(99)]] },
   { label: "Memory", format: bytes, lines: [["memory", ({ system }) => memory(system)]] },
-  { label: "Open", format: count,
+  { label: "Open resources", format: count,
     lines: [["databases", (now) => value(now, "couchdb.open_databases")],
       ["files and sockets", (now) => value(now, "couchdb.open_os_files")],
       ["replications", (now) => value(now, "couch_replicator.jobs.running")]] },
@@ -113,7 +113,7 @@ export function metricsPart(ctx) {
     ({ label, chart: lineChart({ label, series: [], xKind: "time", height: 180, format }) }));
   const figures = h("div.grid.figures"), rows = h("tbody"), problem = h("div", null, loadingState());
   const filter = searchField({
-    placeholder: "Counters with…", value: ctx.query.get("filter") ?? "",
+    placeholder: "Filter counters", value: ctx.query.get("filter") ?? "",
     oninput: debounce(() => {
       ctx.setQuery({ part: "metrics", filter: filter.input.value });
       table();
@@ -135,7 +135,7 @@ export function metricsPart(ctx) {
       h("td", null, h("code", null, path)),
       h("td.number", null, typeof value === "number" ? count(value) : `median ${milliseconds(value?.median ?? 0)}`),
       h("td.soft", null, desc))),
-    !found.length && h("tr", null, h("td.soft", { colspan: 3 }, "No counter has this text.")));
+    !found.length && h("tr", null, h("td.soft", { colspan: 3 }, "No matching counters.")));
   };
 
   /** @param {Sample} now */
@@ -155,7 +155,7 @@ export function metricsPart(ctx) {
       requests !== null && figure("requests", count(requests)), size !== null && figure("memory", bytes(size)),
       figure("databases open", value(now, "couchdb.open_databases") ?? "–"),
       figure("median time", milliseconds(value(now, "couchdb.request_time")?.median ?? 0)),
-      figure("replications that run", value(now, "couch_replicator.jobs.running") ?? "–"));
+      figure("running replications", value(now, "couch_replicator.jobs.running") ?? "–"));
     if (!rows.contains(document.activeElement)) table();
   };
 

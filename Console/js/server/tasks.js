@@ -5,7 +5,7 @@ import { emptyState, errorState, loadingState, tag } from "../components/states.
 import { fill, h } from "../core/dom.js";
 import { ago, count } from "../core/format.js";
 import { link } from "../core/router.js";
-import { poll } from "./poll.js";
+import { poll } from "../core/waiting.js";
 
 const NAMES = new Map([
   ["replication", "Replication"], ["indexer", "Index of a view"], ["search_indexer", "Index of a search"],

@@ -49,7 +49,8 @@ export function edgePanel(signal) {
  * @returns {HTMLElement}
  */
 function draw(report, more) {
-  const [reach, tone] = REACH[report.state] ?? [report.state, ""];
+  const [reach, tone] = Object.hasOwn(REACH, report.state) ? REACH[report.state]
+    : /** @type {const} */ ([String(report.state), ""]);
   const rest = report.total_rows - report.databases.length;
   return h("section.panel", { "aria-label": "The hub of this edge" },
     h("header", null, h("h2", null, "Hub of this edge"), h("span.soft", null, endLabel(report.hub)), tag(reach, tone),

@@ -19,7 +19,7 @@ import { isDivan } from "../api/server.js";
  * @returns {string}
  */
 export function endLabel(end) {
-  const text = typeof end === "string" ? end : end?.url ?? "";
+  const raw = typeof end === "string" ? end : end?.url, text = typeof raw === "string" ? raw : "";
   // Not by `new URL`, which changes the rest of the text, and knows nothing of names.
   return text.replace(/^([a-z0-9+.-]+:\/\/)[^/?#]*@/i, "$1");
 }
@@ -119,7 +119,7 @@ export function withoutSecrets(document) {
   for (const name of ["source", "target"]) {
     const end = shown[name];
     if (typeof end === "string") shown[name] = hideInURL(end);
-    else if (end) {
+    else if (end && typeof end === "object") {
       shown[name] = { ...end, url: hideInURL(end.url ?? "") };
       if (end.auth) shown[name].auth = hideTexts(end.auth, "username");
       if (end.headers) shown[name].headers = hideTexts(end.headers);
@@ -132,7 +132,7 @@ export function withoutSecrets(document) {
 }
 
 /** @param {string} url */
-const hideInURL = (url) => url.replace(/^([a-z0-9+.-]+:\/\/)([^:@/?#]*):[^/?#]*@/i, `$1$2:${HIDDEN}@`);
+const hideInURL = (url) => String(url).replace(/^([a-z0-9+.-]+:\/\/)([^:@/?#]*):[^/?#]*@/i, `$1$2:${HIDDEN}@`);
 
 /**
  * @param {any} value

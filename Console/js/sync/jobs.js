@@ -113,7 +113,7 @@ function jobOf(doc, job, task, document) {
       refused: info.doc_write_failures ?? 0, pending: info.changes_pending ?? null, sourceSeq: info.source_seq ?? null,
       throughSeq: info.through_seq ?? null, checkpoint: info.checkpointed_source_seq ?? null,
     },
-    error: textOf(doc?.info?.error) ?? document?._replication_state_reason ?? crash ?? null,
+    error: textOf(doc?.info?.error) ?? textOf(document?._replication_state_reason) ?? crash ?? null,
     errorCount: doc?.error_count ?? 0,
     started: doc?.start_time ?? job?.start_time ?? null,
     updated: doc?.last_updated ?? document?._replication_state_time ?? null,
@@ -128,7 +128,7 @@ function jobOf(doc, job, task, document) {
  * @returns {string | null}
  */
 const textOf = (error) => error === undefined || error === null ? null : typeof error === "string" ? error
-  : error.reason ?? JSON.stringify(error);
+  : String(error.reason ?? JSON.stringify(error));
 
 /**
  * @param {string} place

@@ -103,13 +103,13 @@ export function scopeField({ document, source, signal, onchange }) {
     let scope;
     try { scope = read(); } catch { return; }
     const run = new AbortController(), counted = h("span", null, "Counting…");
-    signal.addEventListener("abort", () => run.abort(), { once: true });
+    signal.addEventListener("abort", () => run.abort(), { once: true, signal: run.signal });
     fill(result, h("div.row", null, counted, button({ label: "Cancel", kind: "small", onclick: () => run.abort() })));
     try { fill(result, drawPreview(await preview(database, scope, run.signal,
       (so) => { counted.textContent = `Counting: ${count(so)} so far`; }))); } catch (error) {
       fill(result, run.signal.aborted ? h("p.soft", null, "The preview was cancelled.")
         : note("danger", /** @type {Error} */ (error).message));
-    }
+    } finally { run.abort(); }
   };
   arrange();
   const element = h("fieldset.panel", null, h("div.body.end", null, h("legend", null, "What is sent"),

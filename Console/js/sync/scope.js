@@ -20,7 +20,8 @@ const FUNCTION_PAGE = 100;
  * @returns {Scope}
  */
 export const scopeOfDocument = (document) => ({
-  docIDs: document?.doc_ids, filter: document?.filter, parameters: document?.query_params, selector: document?.selector,
+  docIDs: Array.isArray(document?.doc_ids) ? document.doc_ids.map(String) : undefined,
+  filter: document?.filter, parameters: document?.query_params, selector: document?.selector,
 });
 
 /**

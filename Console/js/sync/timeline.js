@@ -5,11 +5,10 @@ import { duration, time } from "../core/format.js";
 
 /** @typedef {import("./jobs.js").HistoryEntry} HistoryEntry */
 
-const WORDS = /** @type {Record<string, string>} */ ({ added: "Added", started: "Started", crashed: "Failed",
-  stopped: "Stopped" });
+const WORDS = new Map([["added", "Added"], ["started", "Started"], ["crashed", "Failed"], ["stopped", "Stopped"]]);
 /** What a replication does after an event, until the next one. */
-const AFTER = /** @type {Record<string, string>} */ ({ added: "waits for its turn", started: "runs",
-  crashed: "waits to retry", stopped: "waits for its turn" });
+const AFTER = new Map([["added", "queued"], ["started", "runs"], ["crashed", "waits to retry"],
+  ["stopped", "queued"]]);
 
 /**
  * The history of a job drawn over time, and as a table.
@@ -32,18 +31,18 @@ export function timeline(history, now) {
       "aria-label": `${events.length} events since ${time(first)}, of which ${failures} are failures.` },
       parts.map((part) => h("i", {
         class: part.type,
-        title: `${WORDS[part.type] ?? part.type} ${time(part.at)}, `
-          + `then ${AFTER[part.type] ?? ""} ${duration(part.length)}`,
+        title: `${WORDS.get(part.type) ?? part.type} ${time(part.at)}, `
+          + `then ${AFTER.get(part.type) ?? ""} ${duration(part.length)}`,
         style: { "inset-inline-start": percent(part.at), "inline-size": percent(first + part.length) },
       }))),
     h("div.row.spread.tiny.faint", null, h("span", null, time(first)), h("span", null, "now")),
     h("div.row.small.soft.keys", null,
-      ["started", "crashed", "added"].map((type) => h("span", null, h("i", { class: type }), ` ${AFTER[type]}`))),
+      ["started", "crashed", "added"].map((type) => h("span", null, h("i", { class: type }), ` ${AFTER.get(type)}`))),
     h("div.scroll-x", null, h("table.table", null,
       h("thead", null, h("tr", null,
         ["Time", "Event", "Then", "Reason"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", null, told.map((part) => h("tr", null,
-        h("td.nowrap", null, time(part.at)), h("td.nowrap", null, WORDS[part.type] ?? part.type),
-        h("td.soft.nowrap", null, `${AFTER[part.type] ?? ""} ${duration(Math.max(0, part.length))}`),
+        h("td.nowrap", null, time(part.at)), h("td.nowrap", null, WORDS.get(part.type) ?? part.type),
+        h("td.soft.nowrap", null, `${AFTER.get(part.type) ?? ""} ${duration(Math.max(0, part.length))}`),
           h("td", null, part.reason ?? "")))))));
 }

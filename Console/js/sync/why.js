@@ -2,9 +2,10 @@
 
 import { find } from "../api/couch.js";
 import { api, path } from "../api/client.js";
+import { isDivan } from "../api/server.js";
 import { plural } from "../core/format.js";
 import { designDocuments } from "../live/filters.js";
-import { isAfter, numberOf } from "../live/start.js";
+import { numberOf } from "../live/start.js";
 import { allChanges, changesWithin, scopeOfDocument } from "./scope.js";
 
 /**
@@ -32,7 +33,7 @@ export async function explainDocument(job, id, signal, onProgress) {
   const scope = scopeOfDocument(job.document), { localSource: source, localTarget: target } = job;
 
   if (!source) {
-    tell(null, `The source is ${job.source}, which the console cannot ask.`);
+    tell(null, `The source is ${job.source}, which the console cannot reach.`);
     const is = target && await currentChange(target, id, signal);
     if (target) tell(Boolean(is), is ? `${target} has the document, in revision ${is.changes[0].rev}.`
       : `${target} does not have the document.`);
@@ -50,7 +51,7 @@ export async function explainDocument(job, id, signal, onProgress) {
   }
   tell(true, `${source} has the document${change.deleted ? ", deleted," : ""} in revision ${change.changes[0].rev}.`);
 
-  if (job.document?.since_seq && !isAfter(change.seq, job.document.since_seq)) {
+  if (job.document?.since_seq && !await hasChangedSince(source, id, job.document.since_seq, signal)) {
     tell(false, "The replication begins after the document's last change (since_seq).");
     return answer("warning",
       "It was not sent because it last changed before the point at which the replication begins.");
@@ -60,7 +61,7 @@ export async function explainDocument(job, id, signal, onProgress) {
   if (passes.isFine === false) return answer("warning", `It was not sent because ${passes.because}`);
 
   if (!target) {
-    tell(null, `The target is ${job.target}, which the console cannot ask.`);
+    tell(null, `The target is ${job.target}, which the console cannot reach.`);
   } else {
     const revs = job.document?.winning_revs_only ? [change.changes[0].rev]
       : change.changes.map((/** @type {any} */ one) => one.rev);
@@ -91,21 +92,24 @@ async function afterSending(job, change, tell, answer, signal) {
     return answer("danger", `It is not sent because the replication does not run${job.error ? `: ${job.error}` : "."}`);
   }
   const through = throughSeq ?? job.info.checkpoint;
-  const isReached = numberOf(through) >= numberOf(change.seq);
-  tell(isReached, `The document is change ${numberOf(change.seq)} of the source; `
-    + `the replication has dealt with changes up to ${numberOf(through) || 0}.`);
+  const isReached = through !== null
+    && !await hasChangedSince(String(job.localSource), change.id, through, signal);
+  // The numbers of a CouchDB depend on the feed that told them.
+  tell(isReached, isDivan() ? `The document is change ${numberOf(change.seq)} of the source; `
+    + `the replication has processed changes up to ${numberOf(through) || 0}.`
+    : `The replication has ${isReached ? "processed" : "not processed"} the document's last change.`);
   if (!isReached) {
     return job.state === "completed"
       ? answer("warning",
         "It was not sent because it changed after the replication had ended. Restart the replication.")
       : answer("info", "It is on its way: the replication has not reached it yet"
-        + `${pending ? `; ${plural(pending, "change")} are to go` : ""}.`);
+        + `${pending ? `; ${plural(pending, "change remains", "changes remain")}` : ""}.`);
   }
   if (!job.localTarget) {
     return answer(refused ? "warning" : "info", refused
       ? `It was probably refused by the target, which has refused ${plural(refused, "document")}. `
         + "The target's validation functions say why."
-      : "The replication has dealt with it and counts no refusal, so the target should have it.");
+      : "The replication processed it and reports no refusal, so the target should have it.");
   }
   const validators = (await designDocuments(job.localTarget, signal)).filter((design) => design.validate_doc_update);
   const names = validators.map((design) => design._id).join(", ");
@@ -117,13 +121,28 @@ async function afterSending(job, change, tell, answer, signal) {
       ? `: ${plural(refused, "document")} in this run ${refused === 1 ? "was" : "were"}`
       : "";
     return answer("danger", `It was probably refused by the validation of ${job.localTarget} (${names})${inThisRun}. `
-      + "Compare the document with what the function demands, then save it again.");
+      + "Compare the document with what the function requires, then save it again.");
   }
   return answer("warning", refused
     ? "It was probably refused: the target's access rules or limits allow no such document "
       + `(${plural(refused, "refusal")} in this run).`
     : `It was sent once, and ${job.localTarget} has removed it since, such as by a purge. `
       + "Save the document again, or restart the replication without its checkpoint.");
+}
+
+/**
+ * Whether a document has changed after a sequence. The source is asked, since the sequences of a CouchDB have no order
+ * that can be read from them.
+ *
+ * @param {string} source
+ * @param {string} id
+ * @param {any} since
+ * @param {AbortSignal} signal
+ * @returns {Promise<boolean>}
+ */
+async function hasChangedSince(source, id, since, signal) {
+  const { results } = await changesWithin(source, { docIDs: [id] }, { since }, signal);
+  return results.some((one) => one.id === id);
 }
 
 /**

@@ -10,7 +10,7 @@ import { count, duration, plural } from "../core/format.js";
 
 /** @type {Record<string, [string, Tone]>} */
 const STATES = {
-  initializing: ["Starting", "info"], pending: ["Waiting for its turn", "info"], running: ["Running", "success"],
+  initializing: ["Starting", "info"], pending: ["Queued", "info"], running: ["Running", "success"],
   crashing: ["Waiting to retry", "warning"], error: ["Waiting to retry", "warning"], completed: ["Completed", ""],
   failed: ["Failed", "danger"],
 };
@@ -23,7 +23,7 @@ const STATES = {
  */
 export function stateTag(job) {
   if (job.state === "running" && job.continuous && job.info.pending === 0) return ["Up to date", "success"];
-  return STATES[job.state] ?? [job.state, ""];
+  return Object.hasOwn(STATES, job.state) ? STATES[job.state] : [String(job.state), ""];
 }
 
 /**
@@ -42,37 +42,36 @@ export function stateSentence(job, now) {
         ? `${refused ? "All changes were sent" : "The target has everything"}; the replication waits for more. ${done}.`
         : `Finishing. ${done}.`;
       return pending === null ? `Running. ${done}.` : `Running: ${plural(pending, "change")} to go. ${done}.`;
-    case "crashing": case "error": return `The last try failed; ${nextTry(job, now)}.`;
+    case "crashing": case "error": return `The last attempt failed; ${nextAttempt(job, now)}.`;
     case "completed": return `Completed: ${done}.`;
     case "failed":
-      return "The server gave up. It tries again when the document is saved anew: "
-        + "mend the cause, then choose “Restart”.";
-    case "pending": return "The server starts the replication when others leave it a place.";
+      return "The server stopped retrying. Fix the cause, then choose “Restart”.";
+    case "pending": return "The replication is queued. The server starts it when a slot is free.";
     case "initializing": return "The server has read the document and starts the replication.";
     default: return `The server says “${job.state}”.`;
   }
 }
 
 /**
- * When the next try is due. Servers do not say it, so this reckons as they do: the pause doubles with each failure
+ * When the next attempt is due. Servers do not say it, so this reckons as they do: the pause doubles with each failure
  * in a row.
  *
  * @param {Job} job
  * @param {number} now
  * @returns {string}
  */
-function nextTry(job, now) {
-  const next = nextTryAt(job);
+function nextAttempt(job, now) {
+  const next = nextAttemptAt(job);
   if (next === null) return "the server tries again by itself";
   const left = next - now;
-  return left > 500 ? `the next try comes in about ${duration(left)}` : "the next try is due";
+  return left > 500 ? `the next attempt comes in about ${duration(left)}` : "the next attempt is due";
 }
 
 /**
  * @param {Job} job
  * @returns {number | null}
  */
-export function nextTryAt(job) {
+export function nextAttemptAt(job) {
   const last = job.history.find((entry) => entry.type === "crashed");
   if (!last) return null;
   const failures = Math.max(job.errorCount, failuresInARow(job.history), 1);
@@ -136,7 +135,7 @@ export const advice = (error) => ADVICE.find(([pattern]) => pattern.test(error))
  */
 export function scopeOf(document) {
   if (!document) return "";
-  if (document.doc_ids) return plural(document.doc_ids.length, "document by ID", "documents by ID");
+  if (Array.isArray(document.doc_ids)) return plural(document.doc_ids.length, "document by ID", "documents by ID");
   if (document.selector) return "Documents that a selector finds";
   if (document.filter) return `Documents that pass ${document.filter}`;
   return "All documents";

@@ -200,6 +200,8 @@ class Workbench {
     } finally {
       if (this.running === running) { this.running = null; this.cancelButton.hidden = true;
         this.output.removeAttribute("aria-busy"); }
+      // So that the signal of the view does not keep it.
+      running.abort();
     }
   }
 
@@ -231,7 +233,8 @@ class Workbench {
     fill(this.output, emptyState({ icon: "alert", title: "The server refused the query",
       text: "The message beside the query says why." }));
     fill(this.wrong, note("danger", h("p.strong", { dir: "auto" }, error.message),
-      h("p", null, HELP[error.error] ?? "Change the query, then run it again."),
+      h("p", null, Object.hasOwn(HELP, error.error) ? HELP[error.error]
+        : "Change the query, then run it again."),
       error.error === "no_usable_index" && this.question.mode !== "text" && button({ label: "Explain", kind: "small",
         onclick: () => this.explain() })));
   }

@@ -7,7 +7,7 @@ import { toast, toastError } from "../components/toast.js";
 import { VirtualList } from "../components/virtual-list.js";
 import { loadConflicts, rowOf } from "../conflicts/load.js";
 import { ConflictQueue } from "../conflicts/queue.js";
-import { resolveConflicts, undoResolutions } from "../conflicts/resolve.js";
+import { isUndoable, resolveConflicts, undoResolutions } from "../conflicts/resolve.js";
 import { AT_MOST, rulePanel } from "../conflicts/rule-panel.js";
 import { ThreeWay } from "../conflicts/three-way.js";
 import { debounce, fill, h } from "../core/dom.js";
@@ -129,6 +129,7 @@ class ConflictsPage {
     try {
       const row = await rowOf(this.db, id, this.ctx.signal);
       const [conflict] = row ? await loadConflicts(this.db, [row], this.ctx.signal) : [];
+      if (row && !conflict) throw new Error("The server did not give every side of this document. Try again.");
       if (turn === this.turn) this.showConflict(conflict);
     } catch (error) {
       if (turn === this.turn && !this.ctx.signal.aborted) fill(this.detail, errorState(error, () => this.open(id)));
@@ -184,7 +185,9 @@ class ConflictsPage {
     try {
       const [done] = await resolveConflicts(this.db, [{ conflict, body }]);
       if (done.problem) {
-        toast(`${done.problem} The document is shown as it is now.`, { kind: "warning" });
+        toast(`${done.problem} The document is shown as it is now.`, {
+          kind: "warning", action: isUndoable(done) ? { label: "Undo", call: () => this.undo(done) } : undefined,
+        });
         await this.open(conflict.id);
         return;
       }
@@ -201,7 +204,11 @@ class ConflictsPage {
   async undo(done) {
     try {
       const [problem] = await undoResolutions(this.db, [done]);
-      if (problem) toast(problem.problem, { kind: "danger" });
+      if (problem) {
+        toast(problem.problem, {
+          kind: "danger", action: isUndoable(done) ? { label: "Undo", call: () => this.undo(done) } : undefined,
+        });
+      }
       else { toast("The document is in conflict again."); await this.open(done.conflict.id); }
     } catch (error) { toastError(error); }
   }

@@ -95,9 +95,16 @@ function editor(ctx, object, policy, reload) {
     show();
   };
 
+  let isStoring = false;
   const store = async () => {
+    if (isStoring) return;
+    isStoring = true;
+    try { await storeOnce(); } finally { isStoring = false; }
+  };
+  const storeOnce = async () => {
     const next = current();
     if (!mayEdit || !isChanged()) return;
+    fill(wrong);
     if (rightsOf(db, next, user, policy).level !== "admin" && !await ask({
       title: "Give up the administration of this database?", danger: true, action: "Save the access",
       message: "You would no longer administer it, so you could not undo this.",
@@ -108,6 +115,14 @@ function editor(ctx, object, policy, reload) {
       ...rest, admins: { ...object.admins, ...next.admins }, members: { ...object.members ?? readers, ...next.members },
     };
     try {
+      // A security object has no revision by which the server could refuse to replace what another client has saved.
+      const now = await api.get(path(db, "_security"), { signal: ctx.signal });
+      if (JSON.stringify(now) !== JSON.stringify(object)) {
+        fill(wrong, note("danger", "The access of this database was changed meanwhile. Your changes are not saved. ",
+          "Load it anew, then make them again. ",
+          button({ label: "Load it anew", icon: "refresh", kind: "small", onclick: reload })));
+        return;
+      }
       await api.put(path(db, "_security"), changed, { signal: ctx.signal });
       ctx.guard(null);
       toast(`The access of ${db} is saved.`);

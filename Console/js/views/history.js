@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { followChanges } from "../api/changes.js";
-import { deleteDocument, getDocument, leafRevisions, putDocument } from "../api/couch.js";
+import { documentPath } from "../api/client.js";
+import { deleteDocument, getDocument, leafRevisions } from "../api/couch.js";
+import { readExact, writeExactly } from "../api/exact.js";
 import { mayWrite } from "../api/server.js";
 import { button, linkButton } from "../components/button.js";
 import { copyText } from "../components/copy.js";
 import { ask } from "../components/dialog.js";
 import { diffView } from "../components/diff.js";
 import { field, select } from "../components/field.js";
+import { showExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
 import { buildTree, byWinner, generation, revisionTree } from "../components/revision-tree.js";
 import { emptyState, loading, tag } from "../components/states.js";
@@ -127,12 +130,12 @@ class HistoryPage {
           render: ([one, two]) => one === null || two === null ? emptyState({
             icon: "document", title: "The body was compacted away",
             text: `The server knows that revision ${one === null ? chosen : other} existed. It no longer has the body.`,
-          }) : two ? diffView(two, one, { beforeLabel: other, afterLabel: chosen }) : jsonView(one),
+          }) : showExact(two ? diffView(two, one, { beforeLabel: other, afterLabel: chosen }) : jsonView(one)),
         })));
   }
 
   /**
-   * The body of a revision; null if the server no longer has it.
+   * The body of a revision, as a value of `parseExact`; null if the server no longer has it.
    *
    * @param {string} rev
    * @param {boolean} [attachments] With their data.
@@ -140,7 +143,7 @@ class HistoryPage {
    */
   async bodyOf(rev, attachments = false) {
     const { params: { db, id }, signal } = this.ctx;
-    return getDocument(db, id, { rev, attachments }, { signal }).catch((error) => {
+    return readExact("GET", documentPath(db, id), { query: { rev, attachments }, signal }).catch((error) => {
       if (error.status === 404) return null;
       throw error;
     });
@@ -158,7 +161,7 @@ class HistoryPage {
       perform: async () => {
         const body = await this.bodyOf(rev, true);
         if (!body) throw new Error("The server no longer has this body: it was compacted away.");
-        const { rev: saved } = await putDocument(db, { ...body, _id: id, _rev: winner });
+        const { rev: saved } = await writeExactly("PUT", documentPath(db, id), { ...body, _rev: winner });
         this.choose(this.chosen, "");
         this.chosen = saved;
       },

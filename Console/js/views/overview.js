@@ -70,10 +70,11 @@ class Overview {
     const wasShown = this.list?.element.isConnected;
     this.list = new VirtualList({
       label: "Databases", rowHeight: isNarrow ? 60 : 44, header: this.header,
-      draw: (index, line) => drawRow(this.shown[index], line, {
-        signal: this.ctx.signal, onCompact: () => this.refresh(this.shown[index]),
-          onDelete: () => { this.reloadSoon(); this.list?.element.focus(); },
-      }),
+      draw: (index, line) => {
+        const row = this.shown[index];
+        drawRow(row, line, { signal: this.ctx.signal, onCompact: () => this.refresh(row),
+          onDelete: () => { this.reloadSoon(); this.list?.element.focus(); } });
+      },
       activate: (index, event) => {
         // A link or a button of the line does what it is for.
         if (this.shown[index] && !(/** @type {Element} */ (event.target).closest("a, button"))) this.ctx.go(link("db",

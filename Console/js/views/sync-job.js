@@ -4,6 +4,7 @@ import { mayWrite } from "../api/server.js";
 import { fill, h } from "../core/dom.js";
 import { ago, count, time } from "../core/format.js";
 import { useStyle } from "../core/style.js";
+import { poll } from "../core/waiting.js";
 import { button } from "../components/button.js";
 import { lineChart } from "../components/chart.js";
 import { menuButton } from "../components/menu.js";
@@ -15,7 +16,6 @@ import { askPanel } from "../sync/ask-panel.js";
 import { withoutSecrets } from "../sync/ends.js";
 import { REPLICATOR, loadJob } from "../sync/jobs.js";
 import { Rates } from "../sync/rates.js";
-import { repeat } from "../sync/repeat.js";
 import { endsOf } from "../sync/row.js";
 import { timeline } from "../sync/timeline.js";
 import { advice, scopeOf, stateSentence, stateTag } from "../sync/words.js";
@@ -112,15 +112,15 @@ function render(ctx) {
     chart.update({ series: [
       { label: "Read", points: series.map((one) => [one.at, one.read]) },
         { label: "Written", points: series.map((one) => [one.at, one.written]) }] });
-    if (isNewHistory) fill(parts.history, now.history.length > 0 && h("section.panel", { "aria-label": "Tries" },
-      h("header", null, h("h2", null, "Tries"),
+    if (isNewHistory) fill(parts.history, now.history.length > 0 && h("section.panel", { "aria-label": "Run history" },
+      h("header", null, h("h2", null, "Run history"),
         h("span.small.soft.push", null, "The server keeps the latest events.")),
         h("div.body", null, timeline(now.history, Date.now()))));
     if (isNewDocument) fill(parts.document, now.document && h("section.panel", { "aria-label": "Document" },
       h("header", null, h("h2", null, "Document"), h("span.small.soft", null, `${now.database} / ${now.docID}`)),
         h("div.body.scroll-x", null, jsonView(withoutSecrets(now.document), { open: 4 }))));
   };
-  repeat(ctx.signal, 2000, reload);
+  poll(ctx.signal, 2000, reload);
   return h("div.view.sync-job", null, h("div.head", null, h("h1", { dir: "auto" }, ctx.params.id), tags, tools), body);
 }
 

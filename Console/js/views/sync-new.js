@@ -167,7 +167,7 @@ function form(ctx, document, databases, edited) {
   isChanged = false;
   showResult();
   ctx.guard(async () => !isChanged
-    || ask({ title: "Leave without saving?", message: "What you have entered is lost.", action: "Leave" }));
+    || ask({ title: "Leave without saving?", message: "What you have entered is lost.", action: "Discard changes" }));
   return element;
 }
 

@@ -4,6 +4,7 @@ import { isDivan, mayWrite } from "../api/server.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { count } from "../core/format.js";
 import { keys } from "../core/keys.js";
+import { poll } from "../core/waiting.js";
 import { useStyle } from "../core/style.js";
 import { button, linkButton } from "../components/button.js";
 import { searchField, select } from "../components/field.js";
@@ -11,7 +12,6 @@ import { emptyState, errorState, figure, loadingState, note } from "../component
 import { edgePanel } from "../sync/edge.js";
 import { loadJobs } from "../sync/jobs.js";
 import { peersPanel } from "../sync/peers.js";
-import { repeat } from "../sync/repeat.js";
 import { Rates } from "../sync/rates.js";
 import { syncRow } from "../sync/row.js";
 
@@ -89,7 +89,7 @@ function render(ctx) {
   kind.addEventListener("change", filtered);
   keys(ctx.signal, { "/": ["Filter replications", () => search.input.focus()],
     ...(mayWrite() ? { n: ["New replication", () => ctx.go("#/sync/new")] } : {}) });
-  repeat(ctx.signal, 2000, async () => { await Promise.all([reload(), edge.reload()]); });
+  poll(ctx.signal, 2000, async () => { await Promise.all([reload(), edge.reload()]); });
 
   return h("div.view", null,
     h("div.head", null, h("h1", null, "Sync"), h("div.actions", null,

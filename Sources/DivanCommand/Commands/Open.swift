@@ -54,6 +54,7 @@ extension Command {
         options.readOnly = managerOptions.readOnly
         options.fixesConfiguration = true
         options.console = .divan
+        options.opensByKey = true
         if let runtime = try JavaScriptOptions.servingRuntime(invocation) {
             options.scripts = [runtime]
         }

@@ -23,6 +23,7 @@ extension Call {
         ["access-ready", "scheduler"] + (site.options.scripts.isEmpty ? [] : ["search"])
             + ["divan-database", "divan-verify"] + (site.logTail == nil ? [] : ["divan-log"])
             + (site.options.readOnly ? ["read-only"] : [])
+            + (site.options.opensByKey ? ["divan-open"] : [])
     }
 
     /// `GET /_up`

@@ -58,7 +58,9 @@ function groundOf(element) {
 function shapeBehind(element) {
   const box = element.getBoundingClientRect();
   const all = document.elementsFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-  const shape = all.find((one) => one !== element && one instanceof SVGGeometryElement && getComputedStyle(one).fill !== "none");
+  // Of a text that is scrolled out of sight, nothing lies there: the shape that it was drawn with is as good.
+  const shapes = [...all, ...element.parentElement.querySelectorAll(":scope.mark > circle")];
+  const shape = shapes.find((one) => one !== element && one instanceof SVGGeometryElement && getComputedStyle(one).fill !== "none");
   return shape ? parts(getComputedStyle(shape).fill) : null;
 }
 

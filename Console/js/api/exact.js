@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { parseExact, stringifyExact } from "../components/json-text.js";
+import { send } from "./client.js";
+
+/**
+ * Documents whose numbers stay as they are written: they are read as values of `parseExact` and written from these.
+ *
+ * @typedef {import("./client.js").Options} Options
+ */
+
+/**
+ * @param {string} method
+ * @param {string} where
+ * @param {Options & { body?: any }} [options] The body is plain JSON.
+ * @returns {Promise<any>}
+ */
+export async function readExact(method, where, options) {
+  return parseExact(await (await send(method, where, options)).text());
+}
+
+/**
+ * @param {string} method
+ * @param {string} where
+ * @param {any} body A value of `parseExact`.
+ * @param {Options} [options]
+ * @returns {Promise<any>} The answer is plain JSON.
+ */
+export async function writeExactly(method, where, body, options) {
+  const headers = { "Content-Type": "application/json" };
+  return (await send(method, where, { ...options, headers, body: stringifyExact(body) })).json();
+}
