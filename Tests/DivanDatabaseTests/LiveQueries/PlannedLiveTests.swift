@@ -128,7 +128,8 @@ final class ToldOf<Rows: Sendable & Equatable>: Sendable {
         try database.update("15") { $0["n"] = 4.5 }
         await eventually { documents.last?.count == 5 && rows.last?.count == 5 }
         #expect(found.fetchCount == runs.0 + 2)
-        #expect(selected.fetchCount <= runs.1 + 2)
+        // A look that comes while the other query brings the index up to date may not be able to tell, and runs the query.
+        #expect(selected.fetchCount <= runs.1 + 3)
         for token in tokens { token.remove() }
     }
 
