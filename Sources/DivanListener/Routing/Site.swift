@@ -228,14 +228,15 @@ final class TaskList: Sendable {
     private let tasks = Mutex<[Int: Task]>([:])
     private let count = Atomic<Int>(0)
 
-    /// Does work in the background, unless the same is being done.
+    /// Does work in the background, unless the same is being done; tells which.
+    @discardableResult
     func start(
         _ type: String, _ database: String,
         _ work:
             @escaping @Sendable (
                 _ report: @escaping @Sendable (_ completed: Int, _ total: Int?) -> Void
             ) throws -> Void
-    ) {
+    ) -> Bool {
         let number = count.add(1, ordering: .relaxed).newValue
         let isNew = tasks.withLock { tasks in
             guard
@@ -246,7 +247,7 @@ final class TaskList: Sendable {
             tasks[number] = Task(type: type, database: database)
             return true
         }
-        guard isNew else { return }
+        guard isNew else { return false }
         Self.workers.run {
             defer { self.tasks.withLock { _ = $0.removeValue(forKey: number) } }
             do {
@@ -264,6 +265,7 @@ final class TaskList: Sendable {
                     "The task \(type) of the database '\(database)' failed: \(error)")
             }
         }
+        return true
     }
 
     /// The tasks as `_active_tasks` lists them.

@@ -73,6 +73,29 @@ import Testing
         #expect(isCancelled)
     }
 
+    @Test
+    func `a verification of a database that is gone tells nothing of the one that has its name`()
+        throws
+    {
+        let database = try #require(try site.manager.existingDatabase(named: "db"))
+        try database.put("a", ["n": 1], parent: nil)
+        let (tasks, verifications) = (TaskList(), Verifications())
+        let (isHeld, mayEnd) = (Gate(), Gate())
+        // Takes the place of one that has not noticed yet.
+        tasks.start("database_verification", "db") { _ in
+            isHeld.open()
+            mayEnd.wait()
+        }
+        isHeld.wait()
+        verifications.start(database, tasks: tasks)
+        #expect(verifications.report("db")["state"] == "failed")
+        mayEnd.open()
+        eventually {
+            verifications.start(database, tasks: tasks)
+            return verifications.report("db")["state"] == "done"
+        }
+    }
+
     @Test func `administrators read the last entries of the log`() throws {
         Log.listener.warning("The first of DetailsTests.")
         func entries(_ query: String) -> (messages: [String], last: Int64) {
