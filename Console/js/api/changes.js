@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { inSight, pause } from "../core/waiting.js";
+import { pause, whileShown } from "../core/waiting.js";
 import { api, ApiError, lines, path } from "./client.js";
 
 /**
@@ -21,37 +21,33 @@ import { api, ApiError, lines, path } from "./client.js";
 export async function followChanges(database, { signal, onChange, onState, since = "now", query = {}, selector }) {
   let pauseLength = 1000;
   while (!signal.aborted) {
-    // A browser has six connections to a server, for all tabs together: those that are not looked at hold none.
-    await inSight(signal);
-    const round = new AbortController();
-    const leave = () => { if (signal.aborted || document.hidden) round.abort(); };
-    signal.addEventListener("abort", leave);
-    document.addEventListener("visibilitychange", leave);
     try {
       // What is written while a feed that begins now is opened again would be missed.
       if (since === "now") since = (await api.get(path(database), { signal })).update_seq;
-      const feed = lines(path(database, "_changes"), {
-        signal: round.signal,
-        method: selector ? "POST" : "GET",
-        body: selector ? { selector } : undefined,
-        onOpen: () => onState?.("live"),
-        query: { feed: "continuous", heartbeat: 10000, since, ...(selector ? { filter: "_selector" } : {}), ...query },
+      await whileShown(signal, async (round) => {
+        const feed = lines(path(database, "_changes"), {
+          signal: round,
+          method: selector ? "POST" : "GET",
+          body: selector ? { selector } : undefined,
+          onOpen: () => onState?.("live"),
+          query: {
+            feed: "continuous", heartbeat: 10000, since, ...(selector ? { filter: "_selector" } : {}), ...query,
+          },
+        });
+        for await (const change of feed) {
+          pauseLength = 1000;
+          if (change.last_seq !== undefined) { since = change.last_seq; continue; }
+          since = change.seq;
+          onChange(change);
+        }
       });
-      for await (const change of feed) {
-        pauseLength = 1000;
-        if (change.last_seq !== undefined) { since = change.last_seq; continue; }
-        since = change.seq;
-        onChange(change);
-      }
     } catch (error) {
       if (signal.aborted) return;
-      if (round.signal.aborted) continue;
+      // The page is out of sight.
+      if (/** @type {Error} */ (error).name === "AbortError") continue;
       const known = error instanceof ApiError ? error : new ApiError(0, "unreachable", "The feed broke off.", database);
       onState?.("waiting", known);
       if (isFinal(known)) return;
-    } finally {
-      signal.removeEventListener("abort", leave);
-      document.removeEventListener("visibilitychange", leave);
     }
     await pause(pauseLength, signal);
     pauseLength = Math.min(pauseLength * 2, 30000);

@@ -25,7 +25,7 @@ export function pause(milliseconds, signal) {
  * @param {AbortSignal} signal
  * @returns {Promise<void>}
  */
-export function inSight(signal) {
+function inSight(signal) {
   return new Promise((resolve) => {
     const look = () => {
       if (document.hidden && !signal.aborted) return;
@@ -51,5 +51,27 @@ export async function poll(signal, milliseconds, call) {
     await inSight(signal);
     if (!signal.aborted) await call();
     if (!signal.aborted) await pause(milliseconds, signal);
+  }
+}
+
+/**
+ * Does something while the page is in sight: begins when it is, and aborts the work's signal when it no longer is. A
+ * browser has six connections to a server, for all tabs together: those that are not looked at are to hold none.
+ *
+ * @template T
+ * @param {AbortSignal} signal
+ * @param {(round: AbortSignal) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function whileShown(signal, work) {
+  await inSight(signal);
+  const round = new AbortController();
+  const leave = () => { if (signal.aborted || document.hidden) round.abort(); };
+  signal.addEventListener("abort", leave);
+  document.addEventListener("visibilitychange", leave);
+  leave();
+  try { return await work(round.signal); } finally {
+    signal.removeEventListener("abort", leave);
+    document.removeEventListener("visibilitychange", leave);
   }
 }

@@ -2,7 +2,7 @@
 
 import { lines } from "../api/client.js";
 import { databaseInfos } from "../api/couch.js";
-import { pause } from "../maintenance/work.js";
+import { pause, whileShown } from "../core/waiting.js";
 import { sequenceNumber } from "./row.js";
 
 /**
@@ -46,13 +46,16 @@ export function followRates({ signal, rows, inSight, onUpdate, onList }) {
 async function followUpdates(feed, changed, onList, signal) {
   while (!signal.aborted) {
     try {
-      const updates = lines("/_db_updates", { signal, query: { feed: "continuous", since: "now", heartbeat: 10000 } });
-      // The first line, or the first heartbeat, may take long: that the server answers at all is enough.
-      feed.isLive = true;
-      for await (const update of updates) {
-        if (update.type === "created" || update.type === "deleted") onList();
-        else if (update.db_name) changed.add(update.db_name);
-      }
+      await whileShown(signal, async (round) => {
+        const query = { feed: "continuous", since: "now", heartbeat: 10000 };
+        const updates = lines("/_db_updates", { signal: round, query });
+        // The first line, or the first heartbeat, may take long: that the server answers at all is enough.
+        feed.isLive = true;
+        for await (const update of updates) {
+          if (update.type === "created" || update.type === "deleted") onList();
+          else if (update.db_name) changed.add(update.db_name);
+        }
+      });
     } catch (error) {
       // A CouchDB without `_global_changes`, or a user who may not read it: asking again would not help.
       const { status } = /** @type {any} */ (error);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { pause } from "../core/waiting.js";
 import { api, path } from "../api/client.js";
 import { databaseInfo } from "../api/couch.js";
 import { ask, Refusal } from "../components/dialog.js";
@@ -7,7 +8,7 @@ import { note } from "../components/states.js";
 import { toast, toastError } from "../components/toast.js";
 import { fill, h } from "../core/dom.js";
 import { bytes, plural } from "../core/format.js";
-import { pause, progressOf, tasksOf, workDialog } from "./work.js";
+import { progressOf, tasksOf, workDialog } from "./work.js";
 
 /** What a person can have a server do to a database. Each function opens a dialog. */
 

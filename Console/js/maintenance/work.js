@@ -63,20 +63,6 @@ export async function workDialog({ title, action, body, signal, work }) {
 }
 
 /**
- * Waits; ends early, without an error, when the signal aborts.
- *
- * @param {number} milliseconds
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
-export function pause(milliseconds, signal) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
-  });
-}
-
-/**
  * The server's tasks of a kind for a database; null where the user may not see tasks. CouchDB lists a task for each
  * shard, such as
  * "shards/00000000-7fffffff/notes.1700000000".

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { pause } from "../core/waiting.js";
 import { api, path } from "../api/client.js";
 import { allDocuments, databaseInfo } from "../api/couch.js";
 import { mayWrite } from "../api/server.js";
@@ -17,7 +18,7 @@ import { databaseCrumbs, databaseTabs } from "../shell.js";
 import { createIndex } from "../databases/create-index.js";
 import { readDesigns } from "../databases/designs.js";
 import { choice, indexesOf, KINDS, remove, update } from "../databases/indexes.js";
-import { pause, progressLine, progressOf, tasksOf } from "../maintenance/work.js";
+import { progressLine, progressOf, tasksOf } from "../maintenance/work.js";
 
 await useStyle("indexes");
 
