@@ -108,8 +108,7 @@ public final class Listener: Sendable {
                 clientCertificates: options.clientCertificates, knowsDevices: options.devices != nil
             )
             former?.site?.endReplications(within: Self.replicationGrace)
-            let hosts = ReachableHosts.all(host, LocalAddresses.all)
-            site.begin(hosts: hosts.map { "\($0):\(made.port)" })
+            site.begin(host: host, port: made.port)
             running = Running(server: made, site: site, host: host)
             options.devices?.keep(port: made.port)
             Log.listener.info("Listening on port \(made.port) of '\(host)'.")
@@ -144,6 +143,7 @@ public final class Listener: Sendable {
     public func stop(finishing limit: Duration) {
         let stopped = running.withLock { running in
             defer { running = nil }
+            running?.site.endListening()
             return running
         }
         guard let stopped else { return }
@@ -185,12 +185,7 @@ public final class Listener: Sendable {
     package var site: Site? { running.withLock { $0?.site } }
 
     /// The hosts of ``urls``, an IPv6 address without brackets.
-    package var hosts: [String] {
-        guard let host = running.withLock({ $0?.host }) else { return [] }
-        return ReachableHosts.of(host, LocalAddresses.all).map { host in
-            host.filter { $0 != "[" && $0 != "]" }
-        }
-    }
+    package var hosts: [String] { site?.reachableHosts ?? [] }
 
     /// The URL of a database by the first of ``urls``, which is one that another device can use unless the listener
     /// listens on the loopback; nil while it does not listen.

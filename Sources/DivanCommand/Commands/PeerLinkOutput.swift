@@ -22,7 +22,7 @@ enum PeerLinkOutput {
 
     /// Whether devices are served that are paired with this one.
     static func servesPeers(_ arguments: ParsedArguments) -> Bool {
-        arguments.flag("peers") || arguments.string("qr") != nil
+        arguments.flag("peers") || arguments.flag("nearby") || arguments.string("qr") != nil
     }
 
     /// Checks the options before anything is begun.

@@ -33,7 +33,8 @@ extension Command {
                 show certificates, whose common names are the users' names. A line's end after a key or \
                 secret is no part of it.
                 With --peers the devices that are paired with this one may use what they share with it; \
-                --qr shows a link that pairs another one. Both mean --tls, and all addresses unless --host is given.
+                with --nearby it also pulls from them what they share, as "divan nearby" does. --qr shows a link that pairs \
+                another one, as the console does. All three mean --tls, and all addresses unless --host is given.
                 At /_utils/ it serves the console, a web application that shows, searches, mends and syncs databases in a \
                 browser; --no-console leaves it out.
                 With --hub it is an edge of another server, a CouchDB or a Divan: it keeps the databases that --databases and \

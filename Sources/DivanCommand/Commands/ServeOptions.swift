@@ -32,6 +32,9 @@ enum ServeOptions {
             "number-sequences", nil,
             "Places in changes feeds are numbers, as clients of Couchbase Lite 1.x need them."),
         .flag("peers", nil, "Let the devices in that are paired with this one."),
+        .flag(
+            "nearby", nil,
+            "The same, and pull what they share from those that are on this network."),
         .value("name", nil, "NAME", "What other devices call this one."),
         .flag("tls", nil, "Serve HTTPS with a certificate of its own, kept in DIR."),
         .value(
@@ -76,13 +79,16 @@ enum ServeOptions {
         }
         let servesPeers = PeerLinkOutput.servesPeers(arguments)
         guard servesPeers || arguments.string("name") == nil else {
-            throw UsageError("--name goes with --peers or --qr DATABASE.")
+            throw UsageError("--name goes with --peers, --nearby or --qr DATABASE.")
         }
         if servesPeers {
             guard !arguments.flag("certificate") else {
                 throw UsageError(
-                    "Devices know each other by their own keys: leave out --certificate with --peers or --qr."
+                    "Devices know each other by their own keys: leave out --certificate with --peers, --nearby or --qr."
                 )
+            }
+            guard !arguments.flag("nearby") || !arguments.flag("read-only") else {
+                throw UsageError("--nearby writes what it pulls; leave out --read-only.")
             }
             options.host = "0.0.0.0"
         }
@@ -132,7 +138,7 @@ enum ServeOptions {
             else { throw UsageError("--user takes NAME:PASSWORD.") }
             users[String(user[..<colon])] = String(user[user.utf8.index(after: colon)...])
         }
-        let others = identification.map(\.name) + ["peers", "qr"]
+        let others = identification.map(\.name) + ["nearby", "peers", "qr"]
         if arguments.flag("everybody") {
             if let other = (["user"] + others).first(where: arguments.flag) {
                 throw UsageError("--everybody and --\(other) do not go together.")

@@ -29,9 +29,8 @@ final class Service {
     /// Options that hold as long as the process: the databases are open by them, or devices know it by them.
     private static let fixed: NameSet = NameSet(
         JavaScriptOptions.serving.map(\.name) + [
-            "encryption-key", "encryption-password", "log-file", "name", "peers", "qr",
-            "qr-background",
-            "qr-file", "qr-seconds", "read-only",
+            "encryption-key", "encryption-password", "log-file", "name", "nearby",
+            "peers", "qr", "qr-background", "qr-file", "qr-seconds", "read-only",
         ])
 
     private enum Event { case reload, end }
@@ -44,6 +43,8 @@ final class Service {
     private let manager: Manager
     private var socket: ListeningSocket?
     private var listener: Listener
+    /// Pulls from paired devices; nil unless that is asked for.
+    private var sync: PeerSync?
     /// Former listeners that finish their requests.
     private let finishing = DispatchGroup()
 
@@ -84,19 +85,23 @@ final class Service {
             // Elsewhere the signal says that the terminal is gone, and ends the process.
             try Signals.watch(Signals.reload) { continuation.yield(.reload) }
         }
-        defer { end() }
-        try start()
+        do { try start() } catch {
+            await end()
+            throw error
+        }
         invocation.interruption.onRequest { continuation.yield(.end) }
         for await event in events {
             guard event == .reload else { break }
-            reload()
+            await reload()
         }
+        await end()
     }
 
     private func start() throws {
         let socket = try supervisor.sockets.first.map(adopt) ?? listener.boundSocket()
         self.socket = socket
         try listener.start(on: try socket.duplicated())
+        try startSync()
         let (output, arguments) = (invocation.output, invocation.arguments)
         for url in listener.urls { try output.line(url.absoluteString) }
         if listener.options.console != nil, let url = listener.urls.first {
@@ -112,6 +117,13 @@ final class Service {
         tell(.ready(status))
     }
 
+    private func startSync() throws {
+        guard invocation.arguments.flag("nearby") else { return }
+        let sync = PeerSync(listener)
+        try sync.start()
+        self.sync = sync
+    }
+
     private func adopt(_ descriptor: Int32) throws -> ListeningSocket {
         do throws(SystemError) { return try ListeningSocket(adopting: descriptor) } catch {
             throw CommandFailure(
@@ -122,10 +134,10 @@ final class Service {
     }
 
     /// Reads the options again, and serves by them if they are right.
-    private func reload() {
+    private func reload() async {
         tell(.reloading)
         do {
-            try follow(OptionsFile.completing(invocation.typed, schema))
+            try await follow(OptionsFile.completing(invocation.typed, schema))
             Log.listener.info("The options were read again.")
         } catch {
             Log.listener.error(
@@ -135,7 +147,7 @@ final class Service {
         tell(.ready(status))
     }
 
-    private func follow(_ arguments: ParsedArguments) throws {
+    private func follow(_ arguments: ParsedArguments) async throws {
         for name in Self.fixed
         where arguments.strings(name) != invocation.arguments.strings(name) {
             throw UsageError("--\(name) changes when the service starts again, and not before.")
@@ -159,10 +171,13 @@ final class Service {
         // service hears of the next signal.
         former.stopAccepting()
         DispatchQueue.global().async(group: finishing) { former.stop(finishing: Self.grace) }
+        await sync?.stop()
+        try startSync()
     }
 
-    private func end() {
+    private func end() async {
         tell(.stopping)
+        await sync?.stop()
         listener.stopAccepting()
         // The service manager's own socket goes on to listen, for the next start.
         if supervisor.sockets.isEmpty { socket?.refuse() }

@@ -39,6 +39,16 @@ package protocol ListenerDevices: Sendable {
 
     /// Keeps the port that this device listens on.
     func keep(port: UInt16)
+
+    /// Does what an administrator asks for.
+    ///
+    /// - Parameters:
+    ///   - action: What to do.
+    ///   - site: The listener that was asked.
+    /// - Returns: What the administrator is answered; empty where there is nothing to tell.
+    /// - Throws: `DeviceFailure`; nothing was done then.
+    func administer(_ action: DeviceAction, at site: DeviceSite) throws(DeviceFailure)
+        -> JSONObject
 }
 
 /// What a paired device may do.

@@ -137,7 +137,8 @@ extension Call {
         case "/_session": route.method == "POST"
         // By which a person signs in.
         case "/_utils", "/_utils/{path}": true
-        default: route.pattern.hasBytePrefix("/_divan/")
+        case "/_divan/pair", "/_divan/greet": true
+        default: false
         }
     }
 

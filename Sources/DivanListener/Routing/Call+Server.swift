@@ -22,6 +22,7 @@ extension Call {
     private var features: [JSONValue] {
         ["access-ready", "scheduler"] + (site.options.scripts.isEmpty ? [] : ["search"])
             + ["divan-database", "divan-verify"] + (site.logTail == nil ? [] : ["divan-log"])
+            + (site.options.devices == nil ? [] : ["divan-peers"])
             + (site.options.readOnly ? ["read-only"] : [])
             + (site.options.opensByKey ? ["divan-open"] : [])
     }

@@ -8,6 +8,7 @@ internal import DivanJSON
 ///     path                            pattern                              database, names
 ///     /                               /
 ///     /_all_dbs                       /_all_dbs
+///     /_divan/peers/9f2c               /_divan/peers/{id}                   [9f2c]
 ///     /_node/_local/_config/log/level  /_node/{node}/_config/{section}/{key}  [_local, log, level]
 ///     /notes                          /{db}                                notes
 ///     /notes/_changes                 /{db}/_changes                       notes
@@ -93,6 +94,8 @@ struct Resource: Sendable, Equatable {
     private static func server(_ words: [String]) -> (String, [String])? {
         let rest = Array(words.dropFirst())
         switch (words[0], rest.count) {
+        case ("_divan", 2) where ["peers", "pairings"].contains(rest[0]):
+            return ("/_divan/\(rest[0])/{id}", [rest[1]])
         case ("_utils", 1...): return ("/_utils/{path}", [rest.joined(separator: "/")])
         case ("_node", 1...): return node(rest[0], Array(rest.dropFirst()))
         case ("_reshard", 2) where rest[0] == "jobs": return ("/_reshard/jobs/{id}", [rest[1]])

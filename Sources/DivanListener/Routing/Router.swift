@@ -115,6 +115,17 @@ package struct Router: Sendable {
         .read("GET", "/_divan/log", .serverAdmin) { try $0.logTail() },
         .read("POST", "/_divan/pair", .anyone) { try $0.pair() }.taking(.setting),
         .read("POST", "/_divan/greet", .anyone) { try $0.greet() }.taking(.setting),
+        .read("GET", "/_divan/peers", .serverAdmin) { try $0.peers() },
+        .write("PUT", "/_divan/peers", .serverAdmin) { try $0.renameDevice() }.taking(.setting),
+        .write("PUT", "/_divan/peers/{id}", .serverAdmin) { try $0.changePeer() }.taking(
+            .setting),
+        .write("DELETE", "/_divan/peers/{id}", .serverAdmin) { try $0.revokePeer() },
+        .write("POST", "/_divan/pairings", .serverAdmin) { try $0.beginPairing() }.taking(
+            .setting),
+        .read("GET", "/_divan/pairings/{id}", .serverAdmin) { try $0.pairing() },
+        .write("PUT", "/_divan/pairings/{id}", .serverAdmin) { try $0.answerPairing() }.taking(
+            .setting),
+        .write("DELETE", "/_divan/pairings/{id}", .serverAdmin) { try $0.endPairing() },
 
         // Databases
         .read("GET", "/{db}") { try $0.databaseInfo() },

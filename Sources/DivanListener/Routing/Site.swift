@@ -5,6 +5,7 @@ internal import DivanDesign
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanLogging
+internal import DivanSystem
 internal import Synchronization
 internal import FoundationEssentials
 
@@ -34,6 +35,7 @@ package final class Site: Sendable {
     let uuids = UUIDSource()
     let deaths: EarlyDeaths
     private let ownHosts = Mutex<NameSet>([])
+    private let address = Mutex<(host: String, port: UInt16)?>(nil)
     private let opening = Mutex<ListenerToken?>(nil)
     private let hasEndedReplications = Atomic(false)
     let throttle: PasswordThrottle
@@ -142,11 +144,34 @@ package final class Site: Sendable {
 
     /// Begins the work that no request asks for: replications that documents describe.
     ///
-    /// - Parameter hosts: What clients call the listener, with its port.
-    func begin(hosts: [String]) {
+    /// - Parameters:
+    ///   - host: The host that the listener is bound to.
+    ///   - port: Its port.
+    func begin(host: String, port: UInt16) {
+        address.withLock { $0 = (host, port) }
+        let hosts = ReachableHosts.all(host, LocalAddresses.all).map { "\($0):\(port)" }
         ownHosts.withLock { $0.formUnion(NameSet(hosts)) }
         replicator.follow(self)
         edge?.begin(self)
+    }
+
+    /// The listener ends: what other devices know of it no longer leads here.
+    func endListening() { address.withLock { $0 = nil } }
+
+    /// The hosts by which other devices reach the listener, an IPv6 address without brackets.
+    var reachableHosts: [String] {
+        guard let host = address.withLock({ $0?.host }) else { return [] }
+        return ReachableHosts.of(host, LocalAddresses.all).map { host in
+            host.filter { $0 != "[" && $0 != "]" }
+        }
+    }
+
+    /// The listener as its devices see it.
+    package var deviceSite: DeviceSite {
+        DeviceSite(
+            manager: manager, hosts: reachableHosts, port: address.withLock { $0?.port ?? 0 },
+            fingerprint: options.tls?.fingerprint
+        ) { [weak self] in self?.address.withLock { $0 != nil } ?? false }
     }
 
     /// What clients call the listener.

@@ -84,6 +84,12 @@ struct PairingOffers {
         return .success(offers[place])
     }
 
+    /// Withdraws the link with a secret, if no device has used it.
+    mutating func remove(_ secret: [UInt8]) {
+        let digest = Self.digest(secret)
+        offers.removeAll { Secrets.areEqual($0.digest, digest) }
+    }
+
     /// Withdraws all links, and forgets the devices that are not paired yet.
     mutating func removeAll() { (offers, guests) = ([], []) }
 

@@ -58,8 +58,14 @@ extension PeerDevice {
         }
     }
 
-    /// Begins or ends to answer greetings.
-    func setSynchronising(_ isRunning: Bool) {
-        state.withLock { $0.runningSyncs += isRunning ? 1 : -1 }
+    /// Begins to answer greetings.
+    func begin(_ sync: PeerSync) {
+        state.withLock {
+            $0.runningSyncs += 1
+            $0.sync = sync
+        }
     }
+
+    /// Ends to answer greetings, unless another synchronises.
+    func endSync() { state.withLock { $0.runningSyncs -= 1 } }
 }

@@ -45,25 +45,42 @@ extension Listener {
         for database: Database, lifetime: Duration = .seconds(300),
         confirm: (@Sendable (PairingCandidate) async -> Bool)? = nil
     ) throws(PeerError) -> PeerLink {
-        guard let device = options.device, let port, let fingerprint else { throw .noDevice }
+        guard let device = options.device, let site else { throw .noDevice }
         guard manager.openedDatabase(named: database.name)?.core === database.core else {
             throw .unservedDatabase(database.name)
         }
-        let site = site
         let lifetime = max(.seconds(1), min(lifetime, .seconds(86_400)))
+        let link = try device.makeLink(for: database.name, lifetime, at: site.deviceSite)
+        device.offer(link, lifetime, at: site.deviceSite, confirm)
+        return link
+    }
+}
+
+extension PeerDevice {
+    /// Makes a link to a listener, which counts once it is offered.
+    func makeLink(
+        for database: String, _ lifetime: Duration, at site: DeviceSite
+    ) throws(PeerError) -> PeerLink {
+        guard site.isLive(), let fingerprint = site.fingerprint else { throw .noDevice }
         let endpoint = try PeerEndpoint(
-            addresses: Array(hosts.prefix(PeerEndpoint.mostAddresses)), port: Int(clamping: port),
-            fingerprint: fingerprint)
-        let link = try PeerLink(
-            endpoint, database: database.name, invitation: PeerInvitation(lasting: lifetime))
-        device.state.withLock {
+            addresses: Array(site.hosts.prefix(PeerEndpoint.mostAddresses)),
+            port: Int(clamping: site.port), fingerprint: fingerprint)
+        return try PeerLink(
+            endpoint, database: database, invitation: PeerInvitation(lasting: lifetime))
+    }
+
+    /// Lets the first device in that has a link.
+    func offer(
+        _ link: PeerLink, _ lifetime: Duration, at site: DeviceSite,
+        _ confirm: PairingOffers.Confirmation?
+    ) {
+        state.withLock {
             $0.offers.add(
                 PairingOffers.Offer(
                     digest: PairingOffers.digest(link.invitation.secret.bytes),
-                    databases: [database.name], end: .now + lifetime, confirm: confirm,
-                    isLive: { [weak self, weak site] in site != nil && self?.site === site }))
+                    databases: [link.database], end: .now + lifetime, confirm: confirm,
+                    isLive: site.isLive))
         }
-        return link
     }
 }
 
@@ -136,6 +153,7 @@ extension PeerDevice: ListenerDevices {
         try add(
             PairedPeer(
                 key: key, name: guest.name, databases: guest.databases, secret: guest.secret))
+        state.withLock { $0.pairings.notePaired(PeerKey.id(of: key)) }
         return ["state": "paired"]
     }
 

@@ -41,6 +41,17 @@ extension PeerDevice {
     public func pair(
         with link: PeerLink, showing: (@Sendable (_ code: String) -> Void)? = nil
     ) async throws(PeerError) -> Pairing {
+        try await pair(with: link) { showing?($0.code) }
+    }
+
+    /// The same, where more than the digits is shown.
+    ///
+    /// - Parameters:
+    ///   - link: The link.
+    ///   - meeting: Gets the other device and the digits.
+    func pair(
+        with link: PeerLink, meeting: @Sendable (PairingCandidate) -> Void
+    ) async throws(PeerError) -> Pairing {
         guard !link.endpoint.fingerprint.hasSameBytes(as: identity.fingerprint) else {
             throw .ownLink
         }
@@ -65,7 +76,9 @@ extension PeerDevice {
         let code = PeerKey.code(
             PeerKey.codeKey(secret, host: key, guest: own), hostNonce: hostNonce,
             guestNonce: guestNonce)
-        showing?(code)
+        meeting(
+            PairingCandidate(
+                name: hostName, id: PeerKey.id(of: key), code: code, databases: [link.database]))
         try await waitForYes(transport, guestNonce, host, link.endpoint.port)
         var peer = PairedPeer(
             key: key, name: hostName, databases: [link.database],

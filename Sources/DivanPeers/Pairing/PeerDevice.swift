@@ -28,7 +28,7 @@ internal import Synchronization
 /// received before stays with it.
 ///
 /// ## State
-/// `state`, guarded by its mutex: the file as it was last read, the open links, and who follows.
+/// `state`, guarded by its mutex: the file as it was last read, the open links, the pairings, and who follows.
 public final class PeerDevice: Sendable {
     struct State {
         var file: PeersFile
@@ -37,6 +37,8 @@ public final class PeerDevice: Sendable {
         var followers: [Int: AsyncStream<[PairedPeer]>.Continuation] = [:]
         var nextFollower = 0
         var runningSyncs = 0
+        weak var sync: PeerSync?
+        var pairings = FollowedPairings()
         var timer: (any DispatchSourceTimer)?
     }
 
@@ -104,13 +106,7 @@ public final class PeerDevice: Sendable {
     ///   - name: The name.
     /// - Throws: `PeerError` with code `.invalidValue` for a name that is none, `.unknownPeer`, or `.storage`.
     public func rename(peer id: String, to name: String) throws(PeerError) {
-        guard PairedPeer.isName(name) else { throw .invalidName }
-        try change { file throws(PeerError) in
-            guard let place = file.peers.firstIndex(where: { $0.id == id }) else {
-                throw .unknownPeer(id)
-            }
-            file.peers[place].name = name
-        }
+        try change(peer: id, name: name)
     }
 
     /// Sets which databases are shared with a peer. It is refused the others from its next request on.
@@ -120,12 +116,23 @@ public final class PeerDevice: Sendable {
     ///   - id: The peer.
     /// - Throws: `PeerError` with code `.unknownPeer`, `.invalidValue` for a name of no database of the app, or `.storage`.
     public func share(_ databases: NameSet, withPeer id: String) throws(PeerError) {
-        for name in databases where !PairedPeer.isShareable(name) { throw .unshareable(name) }
+        try change(peer: id, databases: databases)
+    }
+
+    /// Changes what is not nil of a peer.
+    func change(
+        peer id: String, name: String? = nil, databases: NameSet? = nil
+    ) throws(PeerError) {
+        if let name, !PairedPeer.isName(name) { throw .invalidName }
+        for name in databases ?? [] where !PairedPeer.isShareable(name) {
+            throw .unshareable(name)
+        }
         try change { file throws(PeerError) in
             guard let place = file.peers.firstIndex(where: { $0.id == id }) else {
                 throw .unknownPeer(id)
             }
-            file.peers[place].databases = databases
+            if let name { file.peers[place].name = name }
+            if let databases { file.peers[place].databases = databases }
         }
     }
 
@@ -145,7 +152,12 @@ public final class PeerDevice: Sendable {
     }
 
     /// Ends all links that this program has shown, and the pairings that are not done.
-    public func withdrawLinks() { state.withLock { $0.offers.removeAll() } }
+    public func withdrawLinks() {
+        state.withLock {
+            $0.offers.removeAll()
+            $0.pairings.withdraw()
+        }
+    }
 
     /// The devices that it is paired with: at once, and again each time that one is paired, renamed, revoked, or reached at an address
     /// that is new, by this program or another. A reader that is slow is given the newest list. The sequence ends when its task is cancelled.

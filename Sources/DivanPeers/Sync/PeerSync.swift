@@ -115,7 +115,7 @@ public final class PeerSync: Sendable {
         }
         // Another thread has started it meanwhile.
         guard isFirst else { return network.leave() }
-        device.setSynchronising(true)
+        device.begin(self)
         state.withLock { state in
             state.port = port
             state.announced = (day, NameSet(peers.map(\.id)))
@@ -148,7 +148,7 @@ public final class PeerSync: Sendable {
             return (Array(state.visits.values), state.network)
         }
         // Before the goodbye, upon which peers may greet it where they know it.
-        if network != nil { listener.options.device?.setSynchronising(false) }
+        if network != nil { listener.options.device?.endSync() }
         network?.leave()
         for visit in visits { await visit.end() }
         state.withLock { state in

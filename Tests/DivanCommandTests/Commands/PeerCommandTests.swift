@@ -82,6 +82,27 @@ import Testing
         _ = try server.wait()
     }
 
+    @Test func `a server that looks for its peers sends and fetches what they share`() throws {
+        let (server, link) = try serve(["--nearby"])
+        #expect(try tool.run("pair", link, "bob", "--name", "Bob").status == 0)
+        #expect(try tool.run("create", "bob/notes.divan").status == 0)
+        try tool.run("put", "bob/notes.divan", "of-bob", input: "{}")
+        try tool.run("put", "ann/notes.divan", "of-ann", input: "{}")
+        // Each finds the other where the link says, or by its greeting.
+        let other = try tool.start(["nearby", "bob", "--host", "127.0.0.1"])
+        for device in ["ann", "bob"] {
+            #expect(
+                try eventually {
+                    let ids = try tool.run("ls", "\(device)/notes.divan").out
+                    return ids.contains("of-ann") && ids.contains("of-bob")
+                })
+        }
+        for child in [other, server] {
+            child.interrupt()
+            #expect(try child.wait().status == 0)
+        }
+    }
+
     @Test func `a database in the place of its directory is refused, and gets no key`() throws {
         try tool.run("create", "notes.divan")
         for words in [
@@ -137,6 +158,8 @@ import Testing
             ["serve", "ann", "--qr", "notes", "--qr-seconds", "0"],
             ["serve", "ann", "--qr", "notes", "--everybody"],
             ["serve", "ann", "--peers", "--certificate", "a", "--key", "b"],
+            ["serve", "ann", "--nearby", "--everybody"],
+            ["serve", "ann", "--nearby", "--read-only"],
             ["serve", "ann", "--everybody", "--name", "Ann"],
             ["peers", "ann", "--rename", "x"], ["peers", "ann", "--revoke", "x", "--share", "x=a"],
             ["nearby", "ann", "--port", "70000"],

@@ -32,6 +32,10 @@ private final class TestDevices: ListenerDevices {
     let port = Mutex<UInt16?>(nil)
     var lastPort: UInt16? { port.withLock { $0 } }
     func keep(port: UInt16) { self.port.withLock { $0 = port } }
+
+    func administer(_ action: DeviceAction, at site: DeviceSite) throws(DeviceFailure)
+        -> JSONObject
+    { throw DeviceFailure(.missing, "It is managed by its test alone.") }
 }
 
 /// What devices that are known by their keys may do.

@@ -121,7 +121,7 @@ import Testing
         let text = #"{"starts":3,"process":999999999,"machine":"\#(boot)"}"#
         try Data(text.utf8).write(to: other.appendingPathComponent("replicator-starts"))
         let site = try TestSite(folder: other)
-        site.router.site.begin(hosts: [])
+        site.router.site.begin(host: "127.0.0.1", port: 1)
         defer { site.router.site.end() }
         await eventually { document(site)["state"] == "crashing" }
         let told = document(site)

@@ -345,6 +345,10 @@ private struct LyingDevices: ListenerDevices {
     func keep(port: UInt16) {}
     func greet(_ greeting: JSONObject, key: [UInt8]) -> Bool { false }
 
+    func administer(_ action: DeviceAction, at site: DeviceSite) throws(DeviceFailure)
+        -> JSONObject
+    { throw DeviceFailure(.missing, "It tells lies alone.") }
+
     func pair(_ request: JSONObject, key: [UInt8], network: String) throws -> JSONObject {
         var answer = lies
         answer["name"] = "Nice"

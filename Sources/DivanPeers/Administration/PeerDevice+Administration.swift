@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+package import DivanJSON
+package import DivanListener
+internal import DivanReplication
+internal import FoundationEssentials
+internal import Synchronization
+
+// What an administrator sees of the device and does with it, over HTTP.
+extension PeerDevice {
+    /// Does what an administrator asks for.
+    package func administer(_ action: DeviceAction, at site: DeviceSite) throws(DeviceFailure)
+        -> JSONObject
+    {
+        switch action {
+        case .list: return overview
+        case .rename(let name): try attempt { () throws(PeerError) in try rename(to: name) }
+        case .change(let peer, let name, let databases):
+            try attempt { () throws(PeerError) in
+                try change(peer: peer, name: name, databases: databases)
+            }
+        case .revoke(let id): try attempt { () throws(PeerError) in try revoke(id) }
+        case .showLink(let database, let seconds):
+            return try showLink(database, .seconds(seconds), site)
+        case .useLink(let text, let sharesExisting):
+            return try useLink(text, sharesExisting, site)
+        case .pairing(let id): return try pairing(id).json
+        case .answer(let id, let isYes):
+            guard let answer = try pairing(id).answer else {
+                throw DeviceFailure(.invalid, "The pairing waits for no answer from here.")
+            }
+            answer.yield(isYes)
+        case .end(let id):
+            let pairing = try pairing(id)
+            state.withLock { state in
+                state.pairings.update(id) { $0.finish(as: .ended) }
+                if pairing.isShown { state.offers.remove(pairing.link.invitation.secret.bytes) }
+            }
+        }
+        return [:]
+    }
+
+    private func attempt<T>(_ work: () throws(PeerError) -> T) throws(DeviceFailure) -> T {
+        do { return try work() } catch {
+            let kind: DeviceFailure.Kind =
+                switch error.code {
+                case .unknownPeer: .missing
+                case .storage: .storage
+                default: .invalid
+                }
+            throw DeviceFailure(kind, error.message)
+        }
+    }
+
+    private func pairing(_ id: String) throws(DeviceFailure) -> FollowedPairing {
+        guard let pairing = state.withLock({ $0.pairings[id] }) else {
+            throw DeviceFailure(.missing, "There is no such pairing; begin a new one.")
+        }
+        return pairing
+    }
+
+    // MARK: - What there is
+
+    private var overview: JSONObject {
+        let peers = peers
+        let (isSynchronising, statuses) = state.withLock {
+            ($0.runningSyncs > 0, $0.sync?.currentStatuses ?? [])
+        }
+        return [
+            "id": .string(id), "name": .string(name), "synchronizes": .bool(isSynchronising),
+            "peers": .array(
+                peers.map { peer in
+                    let status = statuses.first { $0.id.hasSameBytes(as: peer.id) }
+                    return .object(Self.json(peer, isSynchronising ? status : nil))
+                }),
+        ]
+    }
+
+    private static func json(_ peer: PairedPeer, _ status: PeerStatus?) -> JSONObject {
+        var value: JSONObject = [
+            "id": .string(peer.id), "name": .string(peer.name),
+            "databases": .array(peer.databases.sorted().map { .string($0) }),
+            "paired": .string(peer.pairedAt.formatted(.iso8601)),
+        ]
+        guard let status else { return value }
+        value["presence"] = .string(status.presence.rawValue)
+        var pulls: JSONObject = [:]
+        for (name, pull) in status.pulls {
+            var one: JSONObject = [
+                "activity": .string(pull.activity.rawValue),
+                "transferred": JSONValue(UInt64(clamping: pull.transferred)),
+            ]
+            if let error = pull.error { one["error"] = .string(error.message) }
+            pulls[name] = .object(one)
+        }
+        value["pulls"] = .object(pulls)
+        return value
+    }
+
+    // MARK: - Pairing
+
+    private func showLink(
+        _ name: String, _ lifetime: Duration, _ site: DeviceSite
+    ) throws(DeviceFailure) -> JSONObject {
+        guard let database = try? site.manager.existingDatabase(named: name) else {
+            throw DeviceFailure(.missing, "There is no database '\(name.prefix(64))' here.")
+        }
+        return try attempt { () throws(PeerError) in
+            let link = try makeLink(for: database.name, lifetime, at: site)
+            let pairing = FollowedPairing(link, isShown: true, lasting: lifetime)
+            state.withLock { $0.pairings.add(pairing) }
+            offer(link, lifetime, at: site) { [weak self] candidate in
+                await self?.ask(about: candidate, in: pairing.id) ?? false
+            }
+            return pairing.json
+        }
+    }
+
+    /// Shows the digits to the administrator, and waits for the answer.
+    private func ask(about candidate: PairingCandidate, in id: String) async -> Bool {
+        let (answers, continuation) = AsyncStream.makeStream(of: Bool.self)
+        let isFollowed = state.withLock { state in
+            guard state.pairings[id]?.state == .waiting else { return false }
+            state.pairings.update(id) {
+                $0.meet(candidate)
+                $0.answer = continuation
+            }
+            return true
+        }
+        guard isFollowed else { return false }
+        let limit = Task {
+            try? await Task.sleep(for: PairingOffers.time)
+            continuation.finish()
+        }
+        defer { limit.cancel() }
+        for await isYes in answers {
+            if !isYes { state.withLock { $0.pairings.update(id) { $0.finish(as: .declined) } } }
+            return isYes
+        }
+        return false
+    }
+
+    private func useLink(
+        _ text: String, _ sharesExisting: Bool, _ site: DeviceSite
+    ) throws(DeviceFailure) -> JSONObject {
+        let link = try attempt { () throws(PeerError) in try PeerLink(text) }
+        let existing = try? site.manager.existingDatabase(named: link.database)?.documentCount
+        if let existing, existing > 0, !sharesExisting {
+            throw DeviceFailure(
+                .conflict,
+                "The database '\(link.database)' has \(existing == 1 ? "a document" : "\(existing) documents") here already, "
+                    + "which the other device could read and change; send `share_existing` if that is meant."
+            )
+        }
+        let pairing = FollowedPairing(link, isShown: false, lasting: PairingOffers.time)
+        let id = pairing.id
+        state.withLock { $0.pairings.add(pairing) }
+        // It ends by itself when the other user does not answer.
+        let task = Task {
+            do throws(PeerError) {
+                _ = try await pair(with: link) { candidate in
+                    self.state.withLock { $0.pairings.update(id) { $0.meet(candidate) } }
+                }
+                state.withLock { $0.pairings.update(id) { $0.finish(as: .paired) } }
+            } catch {
+                let outcome: FollowedPairing.State = error.code == .refused ? .declined : .failed
+                state.withLock {
+                    $0.pairings.update(id) { $0.finish(as: outcome, reason: error.message) }
+                }
+            }
+        }
+        state.withLock { $0.pairings.update(id) { $0.task = task } }
+        return pairing.json
+    }
+}
