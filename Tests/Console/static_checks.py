@@ -18,8 +18,8 @@ import subprocess
 import sys
 
 CONSOLE = pathlib.Path(__file__).resolve().parent.parent.parent / "Console"
-# The goal is 300,000; see docs/decisions/0026-console.md.
-LARGEST = 330_000
+# See docs/decisions/0026-console.md.
+LARGEST = 300_000
 WIDEST = 120
 
 # Each with what to do in its place.
@@ -159,9 +159,19 @@ class Checks:
                         self.faults.append(f"tokens.css: {ink} on {ground} has a contrast of {ratio:.2f} in {('light', 'dark')[scheme]}; "
                                            f"{least} at least")
 
+    def comments(self):
+        """The server leaves out what looks like a comment at the beginning of a line: nothing else may look like one."""
+        for file, text in self.of(".js"):
+            # A text in backticks is the only one that goes on in another line. In a regular expression, write \\x60.
+            kept, inside = without_comments(file).decode().splitlines(), False
+            for number, line in enumerate(text.splitlines(), 1):
+                if inside and kept[number - 1] != line and line.strip():
+                    self.fault(file, number, "a line of a text in backticks begins like a comment")
+                inside ^= kept[number - 1].count("`") % 2 == 1
+
     def size(self):
         total = sum(one.stat().st_size for one in self.files if one.name != "jsconfig.json")
-        packed = sum(len(gzip.compress(one.read_bytes())) for one in self.files)
+        packed = sum(len(gzip.compress(without_comments(one))) for one in self.files if one.name != "jsconfig.json")
         print(f"Console: {total:,} bytes in {len(self.files)} files, {packed:,} as they are sent")
         if packed >= LARGEST:
             self.faults.append(f"Console: {packed:,} bytes are sent; {LARGEST:,} are the limit")
@@ -174,9 +184,18 @@ class Checks:
         self.faults += [f"Console/{line}" for line in done.stdout.splitlines() if line.strip()]
 
     def run(self):
-        for check in (self.forbidden, self.style, self.imports, self.icons, self.properties, self.contrast, self.size, self.types):
+        for check in (self.forbidden, self.style, self.imports, self.icons, self.properties, self.contrast, self.comments, self.size, self.types):
             check()
         return self.faults
+
+
+def without_comments(file):
+    """The bytes of a file as the server sends them; see Sources/DivanListener/Console/Comments.swift."""
+    text = file.read_text()
+    if file.suffix in (".js", ".css"):
+        lines = re.sub(r"^ *(?:/\*.*?\*/ *)+|^ *//[^\n]*", lambda found: "\n" * found.group().count("\n"), text, flags=re.M | re.S)
+        text = re.sub(r"^ +$", "", lines, flags=re.M)
+    return text.encode()
 
 
 GROUNDS = ["--ground", "--surface", "--surface-raised", "--surface-sunken", "--surface-hover", "--surface-selected"]

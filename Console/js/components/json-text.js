@@ -4,12 +4,11 @@
  * JSON as text: checked with the place of a fault, laid out in lines, changed member by member.
  *
  * The text of a document never goes through JavaScript's numbers, which would turn 12345678901234567890 into
- * 12345678901234567000 and
- * 1.0 into 1. All functions work without recursion, so that deep nesting is no problem.
+ * 12345678901234567000 and 1.0 into 1. All functions work without recursion, so that deep nesting is no problem.
  *
- * A character of planes 15 and 16 outside a string stands for a value that an editor has folded. Such characters inside
- * strings
- * are written as escapes (`readable`), so that the two are never confused.
+ * Outside strings, a character of plane 15 stands for a value that an editor has folded, and one of plane 16 for
+ * several properties (up to U+107FFF) or items. Inside strings such characters are written as escapes (`readable`), so
+ * that the two are never confused.
  *
  * @typedef {{ offset: number, message: string }} Fault
  * @typedef {{ name: string, from: number, valueFrom: number, to: number }} Member A property of the outermost object.
@@ -17,12 +16,11 @@
  *   `pairs`: offsets of each opening and its closing bracket.
  */
 
-const SPACE = /[ \t\n\r]*/y;
 const STRING = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\x00-\x1f]*)*"/y;
 const ATOM = new RegExp([
   /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])/u,
   /(?:true|false|null)(?!\w)/u,
-  /[\u{f0000}-\u{10fffd}]/u,
+  /[\u{f0000}-\u{ffffd}]/u,
 ].map(({ source }) => source).join("|"), "uy");
 const WORD = /[^\s,:{}[\]"]+/uy;
 
@@ -37,6 +35,20 @@ const WORD = /[^\s,:{}[\]"]+/uy;
 function read(expression, text, at) {
   expression.lastIndex = at;
   return expression.exec(text)?.[0] ?? "";
+}
+
+/**
+ * Where the space ends that begins at a place, if there is any.
+ *
+ * @param {string} text
+ * @param {number} at
+ * @returns {number}
+ */
+function afterSpace(text, at) {
+  for (let code = text.charCodeAt(at); code === 32 || code === 10 || code === 13 || code === 9;) {
+    code = text.charCodeAt(at += 1);
+  }
+  return at;
 }
 
 /**
@@ -57,9 +69,10 @@ export function lineOf(text, offset) {
  *
  * @param {string} text
  * @param {(offset: number) => number} [line] The line that a message names for an offset.
+ * @param {(mark: string) => string[]} [folded] The names of the properties that a character stands for.
  * @returns {Check}
  */
-export function check(text, line = (offset) => lineOf(text, offset)) {
+export function check(text, line = (offset) => lineOf(text, offset), folded = () => []) {
   /** @type {number[]} */
   const pairs = [];
   /** @type {Member[]} */
@@ -67,34 +80,35 @@ export function check(text, line = (offset) => lineOf(text, offset)) {
   /** @type {{ open: number, isArray: boolean, names: Set<string> }[]} */
   const stack = [];
   /**
-   * What may come: `first` is a value, a name or the closing bracket just after an opening one. @type {"value" |
-   * "first" | "name" | "after"}
+   * What may come: `first` is a value, a name or the closing bracket just after an opening one.
+   *
+   * @type {"value" | "first" | "name" | "after"}
    */
   let wanted = "value";
   let at = 0;
   const failed = (/** @type {string} */ message, offset = at) => ({ fault: { offset, message }, pairs, members });
   for (;;) {
-    at += read(SPACE, text, at).length;
+    at = afterSpace(text, at);
     const inside = stack[stack.length - 1], mark = text[at];
     if (wanted === "after") {
       if (members.length && stack.length <= 1 && members[members.length - 1].to < 0) {
         members[members.length - 1].to = at;
       }
       if (!inside) {
-        return at < text.length ? failed("The value ends before this. Remove what follows it.")
+        return at < text.length ? failed("The value ended before this. Remove the rest.")
           : { fault: null, pairs, members };
       }
       if (mark === ",") { at += 1; wanted = inside.isArray ? "value" : "name"; continue; }
     }
     if (mark === undefined) {
       return failed(inside
-        ? `The ${inside.isArray ? "array" : "object"} that begins in line ${line(inside.open)} has no closing `
+        ? `The ${inside.isArray ? "array" : "object"} that begins in line ${line(inside.open)} needs a closing `
           + `${inside.isArray ? "]" : "}"}.`
-        : "There is no value yet.");
+        : "Write a value.");
     }
     if (inside && (mark === "]" || mark === "}")) {
       if ((mark === "]") !== inside.isArray) {
-        return failed(`The ${inside.isArray ? "[" : "{"} in line ${line(inside.open)} closes with `
+        return failed(`Close the ${inside.isArray ? "[" : "{"} of line ${line(inside.open)} with `
           + `${inside.isArray ? "]" : "}"}, not with ${mark}.`);
       }
       if (wanted === "value" || wanted === "name") {
@@ -106,22 +120,31 @@ export function check(text, line = (offset) => lineOf(text, offset)) {
       wanted = "after";
       continue;
     }
-    if (wanted === "after") return failed("A comma is missing before this.");
+    if (wanted === "after") return failed("Write a comma before this.");
+    // The upper half of a character of plane 16: folded properties, or items.
+    if (inside && (inside.isArray ? mark >= "\udbe0" && mark <= "\udbff" : mark >= "\udbc0" && mark <= "\udbdf")) {
+      for (const name of folded(text.slice(at, at + 2))) {
+        if (inside.names.has(name)) return failed(`This object has the property ${name} twice.`);
+        inside.names.add(name);
+      }
+      at += 2;
+      wanted = "after";
+      continue;
+    }
     if (inside && !inside.isArray) {
-      if (mark !== '"') return failed("The name of a property stands in double quotation marks.");
+      if (mark !== '"') return failed("Write the property name in double quotation marks.");
       const name = read(STRING, text, at);
       if (!name) return failed(...stringFault(text, at));
       const from = at;
       at += name.length;
-      if (inside.names.has(name)) return failed(`The property ${name} occurs twice in this object.`, from);
+      if (inside.names.has(name)) return failed(`This object has the property ${name} twice.`, from);
       inside.names.add(name);
-      at += read(SPACE, text, at).length;
-      if (text[at] !== ":") return failed("A colon is missing after the name of the property.");
-      at += 1;
-      at += read(SPACE, text, at).length;
+      at = afterSpace(text, at);
+      if (text[at] !== ":") return failed("Write a colon after the property name.");
+      at = afterSpace(text, at + 1);
       if (stack.length === 1) members.push({ name: JSON.parse(name), from, valueFrom: at, to: -1 });
-      if (text[at] === undefined || ",}]".includes(text[at])) return failed("A value is missing here.");
-    } else if (mark === ",") return failed("A value is missing before this comma.");
+      if (text[at] === undefined || ",}]".includes(text[at])) return failed("Write a value here.");
+    } else if (mark === ",") return failed("Write a value before this comma.");
     const start = text[at];
     if (start === "{" || start === "[") {
       stack.push({ open: at, isArray: start === "[", names: new Set() });
@@ -145,11 +168,13 @@ export function check(text, line = (offset) => lineOf(text, offset)) {
 function stringFault(text, at) {
   const begun = read(/"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\x00-\x1f]*)*/y, text, at);
   const end = at + begun.length;
-  if (text[end] === "\\") return [`${text.slice(end, end + 2)} is no escape. Write \\\\ for a backslash.`, end];
-  if (text[end] === undefined || text[end] === "\n") {
-    return ["The string has no closing quotation mark. Write \\n for a line break in it.", at];
+  if (text[end] === "\\") {
+    return [`${text.slice(end, end + 2)} is not an escape sequence. Write \\\\ for a backslash.`, end];
   }
-  return ["A control character in a string is written as an escape, such as \\t.", end];
+  if (text[end] === undefined || text[end] === "\n") {
+    return ["This string needs a closing quotation mark. Write \\n for a line break in it.", at];
+  }
+  return ["Write a control character as an escape sequence, such as \\t.", end];
 }
 
 /**
@@ -159,14 +184,14 @@ function stringFault(text, at) {
  */
 function wordFault(text, at) {
   const word = read(WORD, text, at).slice(0, 24) || text[at];
-  if (/^['‘’“”`]/.test(word)) return "A string stands in double quotation marks.";
+  if (/^['‘’“”\x60]/.test(word)) return "Write a string in double quotation marks.";
   if (/^\/[/*]/.test(word)) return "JSON has no comments.";
-  if (/^(NaN|[+-]?Infinity|undefined)$/.test(word)) return `JSON has no ${word}. Write null.`;
-  if (/^[+-]?[.\d]/.test(word)) return `${word} is no number of JSON, such as 0.5, -1 or 1e6.`;
+  if (/^(NaN|[+-]?Infinity|undefined)$/.test(word)) return `JSON has no ${word}. Write null instead.`;
+  if (/^[+-]?[.\d]/.test(word)) return `${word} is not a JSON number. Write, for example, 0.5, -1 or 1e6.`;
   if (/^(true|false|null|none)$/i.test(word)) {
-    return `Write ${word.toLowerCase().replace("none", "null")} in small letters.`;
+    return `Write ${word.toLowerCase().replace("none", "null")} in lower case.`;
   }
-  return `${word} is no value. A string stands in double quotation marks.`;
+  return `${word} is not a JSON value. Write a string in double quotation marks.`;
 }
 
 /**

@@ -38,7 +38,10 @@ public final class ListenerConsole: Sendable {
     /// A file by its path; nil when there is none.
     func file(_ path: String) -> File? {
         if let known = files.withLock({ $0[path] }) { return known }
-        guard let bytes = read(path) else { return nil }
+        guard var bytes = read(path) else { return nil }
+        if path.hasByteSuffix(".js") || path.hasByteSuffix(".css") {
+            bytes = Comments.removed(from: bytes)
+        }
         let gzipped = GzipCoding.encode(bytes).flatMap { $0.count < bytes.count ? $0 : nil }
         let file = File(
             bytes: bytes, gzipped: gzipped, contentType: Self.contentType(path),

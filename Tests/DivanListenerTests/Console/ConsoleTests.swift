@@ -61,6 +61,42 @@ import Testing
         #expect(short.headers["Content-Encoding"] == nil)
     }
 
+    @Test func `comments that begin a line stay behind, and no line gets another number`() {
+        let source = """
+            // SPDX
+            import { a } from "./a.js"; // why
+
+            /**
+             * Says "// this".
+             */
+              /** @type {A} */ (b).c();
+            const text = "/* no comment */";
+              // So.
+            /* one */ /* two */ d();
+            /* open
+            until here */ e();
+
+            """
+        let sent = """
+
+            import { a } from "./a.js"; // why
+
+
+
+
+             (b).c();
+            const text = "/* no comment */";
+
+             d();
+
+             e();
+
+            """
+        #expect(Comments.removed(from: Array(source.utf8)) == Array(sent.utf8))
+        #expect(Comments.removed(from: []) == [])
+        #expect(Comments.removed(from: Array("/* open".utf8)) == [])
+    }
+
     @Test func `a browser runs and loads nothing but its files`() throws {
         for path in ["/_utils/", "/_utils/js/main.js"] {
             let headers = site.send("GET", path).headers
