@@ -7,7 +7,7 @@ package import DivanStorage
 ///
 /// Walking over rows costs in proportion to their number; counting, reducing, finding the n-th row
 /// and skipping cost O(log n), whatever the range: see ``Partials``. While an index is being built it
-/// has none of those, and everything is found from the rows.
+/// has none of those, and everything is found from the rows; what only counts them looks at their keys alone.
 package struct IndexReader {
     let stores: IndexStores
     let seed: UInt64
@@ -67,6 +67,23 @@ package struct IndexReader {
         }
     }
 
+    /// Calls `body` for the keys of a range in order, until it returns false: how rows are counted without counts.
+    private func forEachKey(in range: RowRange, _ body: (Span<UInt8>) throws -> Bool) throws {
+        guard !range.isEmpty else { return }
+        let cursor = try BlockCursor(stores.rows, reader)
+        defer { cursor.close() }
+        var found = try seekFirst(cursor, range)
+        while found {
+            var goesOn = false
+            try cursor.withKey { key in
+                let isInside = range.upper.map { compare(key, $0.span) < 0 } ?? true
+                goesOn = try isInside && body(key)
+            }
+            guard goesOn else { return }
+            found = try cursor.next()
+        }
+    }
+
     private func seekFirst(_ cursor: BlockCursor, _ range: RowRange) throws -> Bool {
         guard let lower = range.lower else { return try cursor.seekToFirst() }
         return try cursor.seek(toAtLeast: lower.span)
@@ -99,6 +116,13 @@ package struct IndexReader {
     /// - Throws: `StorageError`, ``IndexCorruption``.
     package func count(in range: RowRange = .all) throws -> Int {
         var count = 0
+        guard hasPartials else {
+            try forEachKey(in: range) { _ in
+                count += 1
+                return true
+            }
+            return count
+        }
         try cover(range) { piece in
             count += piece.count
             return true
@@ -110,6 +134,14 @@ package struct IndexReader {
     package func key(at position: Int, in range: RowRange = .all) throws -> [UInt8]? {
         var before = 0
         var result: [UInt8]?
+        guard hasPartials else {
+            try forEachKey(in: range) { key in
+                if before == position { result = [UInt8](copying: key) }
+                before += 1
+                return result == nil
+            }
+            return result
+        }
         try cover(range) { piece in
             switch piece {
             case .node(let node):

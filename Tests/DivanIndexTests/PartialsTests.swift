@@ -112,6 +112,33 @@ struct PartialsTests {
         #expect(reducer.largestStep <= Partials.largestStep)
     }
 
+    @Test func `without counts rows are counted and skipped by their keys`() throws {
+        let fixture = try IndexFixture()
+        try fixture.replace(
+            (0..<300).map { ("d\($0)", [(.integer(Int64($0)), 1)]) }, keepsPartials: false)
+        let rows = try fixture.allRows()
+        try fixture.engine.read { reader in
+            let index = IndexReader(
+                fixture.stores, seed: fixture.seed, reader, hasPartials: false)
+            for (low, high) in [(0, 300), (10, 250), (40, 40), (299, 300)] {
+                let range = Self.range(fixture, low, high)
+                #expect(try index.count(in: range) == high - low)
+                for position in [0, 1, 17, 299] {
+                    let expected = position < high - low ? rows[low + position].key : nil
+                    #expect(try index.key(at: position, in: range) == expected)
+                }
+                for skip in [1, 17] where skip < high - low {
+                    var first: [UInt8]?
+                    try index.forEachRow(in: range, descending: true, skip: skip) { key, _ in
+                        first = [UInt8](copying: key)
+                        return false
+                    }
+                    #expect(first == rows[high - 1 - skip].key)
+                }
+            }
+        }
+    }
+
     @Test func `an edit computes one node a level`() throws {
         let fixture = try IndexFixture()
         let reducer = try #require(fixture.reducer)

@@ -13,6 +13,9 @@ public struct AllDocumentsOptions: Sendable {
     /// Whether the order is descending.
     public var descending = false
     /// How many documents to pass over first.
+    ///
+    /// It costs a step from key to key for each of them; in an enumeration without start and end it begins at the
+    /// nearer end, so that the last pages of a long list cost as little as the first ones.
     public var skip = 0
     /// How many documents at most; nil for all.
     public var limit: Int?
@@ -27,6 +30,10 @@ public struct AllDocumentsOptions: Sendable {
     public var onlyConflicts = false
     /// Whether rows carry the documents themselves, not only IDs and revisions.
     public var includeDocuments = false
+    /// Whether the document `startID` itself is left out.
+    package var excludesStart = false
+    /// Whether the document `endID` itself is left out.
+    package var excludesEnd = false
 
     /// All documents that are not deleted, by ascending ID.
     public init() {}

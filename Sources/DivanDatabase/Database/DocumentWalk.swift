@@ -11,8 +11,17 @@ internal import DivanStorage
 /// while try walk.next({ id, record in … }) {}
 /// ```
 ///
-/// Nothing is decoded of a document that is passed over, beyond the byte that says whether it is deleted. Only
-/// conflicts are wanted: then `conflicts` is walked, and each record is looked up.
+/// Nothing is decoded of a document that is passed over, beyond the byte that says whether it is deleted, and not even
+/// that is read where the counters of the database say that each row counts. Only conflicts are wanted: then
+/// `conflicts` is walked, and each record is looked up.
+///
+/// ## Skipping
+///
+///     without start and end, of 10 documents      0 1 2 3 4 5 6 7 8 9
+///     skip 3: three steps from the first           ────►3
+///     skip 8: one step back from the last                        8◄
+///
+/// The counters tell how many documents there are, so the walk begins at the end that is nearer.
 final class DocumentWalk {
     private let snapshot: Snapshot
     private let options: AllDocumentsOptions
@@ -24,7 +33,6 @@ final class DocumentWalk {
     private let last: SequenceNumber?
     private let flag = CancellationFlag.current
     private var hasBegun = false
-    private var toSkip: Int
     private var left: Int
 
     /// What became of a row.
@@ -41,7 +49,6 @@ final class DocumentWalk {
             in: options.onlyConflicts ? stores.conflicts : stores.documents)
         end = options.endID.map { Array($0.text.utf8) }
         last = snapshot.context == nil ? nil : try snapshot.state().lastSequence
-        toSkip = options.skip
         left = options.limit ?? .max
     }
 
@@ -79,22 +86,102 @@ final class DocumentWalk {
 
     /// Goes to the next row, or to the first.
     private func move() throws -> Bool {
-        if hasBegun { return try options.descending ? cursor.previous() : cursor.next() }
+        if hasBegun { return try step(descending: options.descending) }
         hasBegun = true
+        return try options.skip > 0 ? seekSkipping() : seekStart()
+    }
+
+    private func step(descending: Bool) throws -> Bool {
+        try descending ? cursor.previous() : cursor.next()
+    }
+
+    private func seekEdge(descending: Bool) throws -> Bool {
+        try descending ? cursor.seekToLast() : cursor.seekToFirst()
+    }
+
+    private func seekStart() throws -> Bool {
         guard let start = options.startID else {
-            return try options.descending ? cursor.seekToLast() : cursor.seekToFirst()
+            return try seekEdge(descending: options.descending)
         }
-        return try start.text.withSpan { key in
+        let found = try start.text.withSpan { key in
             try options.descending ? cursor.seek(toAtMost: key) : cursor.seek(toAtLeast: key)
+        }
+        guard found, options.excludesStart else { return found }
+        var isStart = false
+        try cursor.withKey { key in isStart = start.text.withSpan { Self.order(key, $0) == 0 } }
+        return try isStart ? step(descending: options.descending) : true
+    }
+
+    // MARK: - Skipping
+
+    /// Goes to the first row behind the documents to skip.
+    private func seekSkipping() throws -> Bool {
+        let state = try snapshot.state()
+        // A document in conflict is never deleted, so each row of `conflicts` counts.
+        let all = options.includeDeleted ? state.liveDocuments + state.deletedDocuments : nil
+        let total =
+            options.onlyConflicts ? state.conflictedDocuments : all ?? state.liveDocuments
+        let isEveryRow = options.onlyConflicts || all != nil || state.deletedDocuments == 0
+        if options.startID == nil, options.endID == nil {
+            let behind = Int(clamping: total) - options.skip
+            guard behind > 0 else { return false }
+            if behind <= options.skip {
+                let back = !options.descending
+                return try seekEdge(descending: back)
+                    && pass(behind - 1, descending: back, isEveryRow)
+            }
+        }
+        return try seekStart() && pass(options.skip, descending: options.descending, isEveryRow)
+    }
+
+    /// Steps over so many documents, beginning with the row where the cursor stands, to the next one.
+    private func pass(_ count: Int, descending: Bool, _ isEveryRow: Bool) throws -> Bool {
+        var left = count
+        while true {
+            try flag?.check()
+            switch try isEveryRow ? lookAtKey() : lookAtRow() {
+            case .isPastEnd: return false
+            case .given where left == 0: return true
+            case .given: left -= 1
+            case .passedOver: break
+            }
+            guard try step(descending: descending) else { return false }
         }
     }
 
+    private func lookAtKey() throws -> Step {
+        guard end != nil else { return .given }
+        var isPastEnd = false
+        try cursor.withKey { isPastEnd = isPast($0) }
+        return isPastEnd ? .isPastEnd : .given
+    }
+
+    private func lookAtRow() throws -> Step {
+        var step = Step.passedOver
+        try cursor.withRow { id, record in
+            if isPast(id) {
+                step = .isPastEnd
+            } else if try takesIn(id, record) {
+                step = .given
+            }
+        }
+        return step
+    }
+
+    // MARK: - Looking
+
     private func isPast(_ id: Span<UInt8>) -> Bool {
         guard let end else { return false }
-        for index in 0..<min(id.count, end.count) where id[index] != end[index] {
-            return (id[index] > end[index]) != options.descending
+        let order = Self.order(id, end.span)
+        return order == 0 ? options.excludesEnd : (order > 0) != options.descending
+    }
+
+    /// Compares IDs in the order of bytes: below zero if the first comes first.
+    private static func order(_ id: Span<UInt8>, _ other: Span<UInt8>) -> Int {
+        for index in 0..<min(id.count, other.count) where id[index] != other[index] {
+            return id[index] > other[index] ? 1 : -1
         }
-        return id.count == end.count ? false : (id.count > end.count) != options.descending
+        return id.count - other.count
     }
 
     /// Lends a document, unless it is passed over.
@@ -103,10 +190,6 @@ final class DocumentWalk {
         _ id: Span<UInt8>, _ record: Span<UInt8>, _ body: (Span<UInt8>, Span<UInt8>) throws -> Void
     ) throws -> Step {
         guard try takesIn(id, record) else { return .passedOver }
-        guard toSkip <= 0 else {
-            toSkip -= 1
-            return .passedOver
-        }
         left -= 1
         try body(id, record)
         return .given

@@ -134,6 +134,7 @@ struct AllDocumentsRequest: Sendable {
         var options = AllDocumentsOptions()
         options.startID = startKey.map { DocumentID($0) }
         options.endID = endKey.map { DocumentID($0) }
+        options.excludesEnd = !inclusiveEnd
         options.descending = descending
         options.includeDeleted = includeDeleted
         options.includeDocuments = includeDocuments

@@ -158,11 +158,9 @@ struct AllDocumentsListing: ResponseSteps {
         guard request.prefix == nil, !call.hidesDocuments else { return nil }
         var options = request.options(limit: Self.stepSize + 1)
         (options.startID, options.endID) = (nil, DocumentID(start))
-        options.includeDocuments = false
+        options.excludesEnd = true
         var count = 0
-        try transaction.forEachDocument(options) { row in
-            if !row.id.text.hasSameBytes(as: start) { count += 1 }
-        }
+        try transaction.forEachDocumentID(options) { _ in count += 1 }
         return count > Self.stepSize ? nil : count.addingSaturated(request.skip)
     }
 
@@ -172,7 +170,7 @@ struct AllDocumentsListing: ResponseSteps {
         var all = try AllDocumentsRequest(QueryParameters())
         all.narrow(to: prefix)
         var count = 0
-        try transaction.forEachDocument(all.options(limit: .max)) { _ in count += 1 }
+        try transaction.forEachDocumentID(all.options(limit: .max)) { _ in count += 1 }
         return count
     }
 
@@ -183,8 +181,12 @@ struct AllDocumentsListing: ResponseSteps {
             isDone = true
             return
         }
-        var options = request.options(limit: Self.stepSize + 1)
-        if let last = last { options.startID = last }
+        // How many rows a limit leaves is known before they are read, unless some of them are hidden.
+        let most = call.hidesDocuments ? Self.stepSize : min(Self.stepSize, left)
+        var options = request.options(limit: most)
+        if let last { (options.startID, options.excludesStart) = (last, true) }
+        // Rows are skipped by their keys, unless they must be read to know whether they are hidden.
+        if !call.hidesDocuments { (options.skip, toSkip) = (toSkip, 0) }
         var rows: [DocumentRow] = []
         var size = 0
         var isLastStep = true
@@ -192,17 +194,12 @@ struct AllDocumentsListing: ResponseSteps {
             try transaction.forEachDocument(options) { row in
                 rows.append(row)
                 size += row.document?.body.byteCount ?? 0
-                // The first row may be the last one of the step before.
-                if rows.count > 2, size > Self.mostBytes { throw Enough() }
+                if rows.count > 1, size > Self.mostBytes { throw Enough() }
             }
-            isLastStep = rows.count <= Self.stepSize
+            isLastStep = rows.count < most
         } catch is Enough { isLastStep = false }
-        // The last row of the step before is the first of this one.
-        if let last = last, last == rows.first?.id { rows.removeFirst() }
-        if rows.isEmpty { isDone = true }
         for row in rows {
             last = row.id
-            if !request.inclusiveEnd, row.id.text.hasSameBytes(as: request.endKey) { continue }
             guard try isReadable(row, transaction) else { continue }
             if toSkip > 0 {
                 toSkip -= 1
@@ -217,8 +214,7 @@ struct AllDocumentsListing: ResponseSteps {
                 break
             }
         }
-        if isLastStep { isDone = true }
-        if left == 0 { isDone = true }
+        isDone = isLastStep || left == 0
     }
 
     /// Ends a step before its time.

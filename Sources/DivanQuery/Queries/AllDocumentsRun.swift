@@ -68,20 +68,14 @@ struct AllDocumentsRun {
         if let partition = query.partition {
             options = options.narrowed(toPartition: partition)
         }
+        options.excludesStart = !query.inclusiveStart
+        options.excludesEnd = !query.inclusiveEnd
+        // What a filter or another order leaves is not known before all rows have been looked at.
         let isWindowed = query.filter != nil || query.sort != nil
-        let isExclusive = !query.inclusiveStart || !query.inclusiveEnd
-        if !isWindowed, !isExclusive {
-            options.skip = query.skip
-            options.limit = query.limit
-        }
+        if !isWindowed { (options.skip, options.limit) = (query.skip, query.limit) }
         var rows: [QueryRow] = []
-        try snapshot.forEachDocument(options) { document in
-            let isOut =
-                !query.inclusiveStart && document.id == start
-                || !query.inclusiveEnd && document.id == end
-            if !isOut { rows.append(try row(document, snapshot)) }
-        }
-        guard isWindowed || isExclusive else { return rows }
+        try snapshot.forEachDocument(options) { rows.append(try row($0, snapshot)) }
+        guard isWindowed else { return rows }
         rows = query.filter.map { rows.filter($0) } ?? rows
         if let sort = query.sort { rows.sort(by: sort) }
         return Array(rows.dropFirst(query.skip).prefix(query.limit ?? .max))

@@ -119,7 +119,12 @@ import Testing
         for round in Soak.rounds(test: 300, soak: 20_000) {
             var random = Soak.random(round: round, salt: 22)
             var options = AllDocumentsOptions()
-            if random.oneIn(2) { options.startID = DocumentID(Self.randomID(&random)) }
+            if random.oneIn(2) {
+                options.startID =
+                    random.oneIn(2)
+                    ? DocumentID(reference[random.below(reference.count)].id)
+                    : DocumentID(Self.randomID(&random))
+            }
             if random.oneIn(2) {
                 options.endID =
                     random.oneIn(2)
@@ -127,11 +132,13 @@ import Testing
                     : DocumentID(Self.randomID(&random))
             }
             options.descending = random.oneIn(2)
-            if random.oneIn(2) { options.skip = random.below(20) }
+            if random.oneIn(2) { options.skip = random.below(random.oneIn(2) ? 20 : 320) }
             if random.oneIn(2) { options.limit = random.below(40) }
             options.includeDeleted = random.oneIn(2)
             options.onlyConflicts = random.oneIn(3)
             options.includeDocuments = random.oneIn(3)
+            options.excludesStart = random.oneIn(3)
+            options.excludesEnd = random.oneIn(3)
 
             let ordered = options.descending ? reference.reversed() : reference
             func isBefore(_ left: String, _ right: String) -> Bool {
@@ -142,6 +149,8 @@ import Testing
                 ordered
                 .filter { row in options.startID.map { !isBefore(row.id, $0.text) } ?? true }
                 .filter { row in options.endID.map { !isBefore($0.text, row.id) } ?? true }
+                .filter { !options.excludesStart || $0.id != options.startID?.text }
+                .filter { !options.excludesEnd || $0.id != options.endID?.text }
                 .filter { options.includeDeleted || !$0.isDeleted }
                 .filter { !options.onlyConflicts || $0.isConflicted }
                 .dropFirst(options.skip).prefix(options.limit ?? .max)
