@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDesign
+internal import DivanSystem
 
 // What ends a script here, and why one does not start.
 extension ScriptError {
@@ -8,7 +9,7 @@ extension ScriptError {
 
     static func timeLimit(_ time: Duration) -> ScriptError {
         ScriptError(
-            .timeLimit, "The script took longer than \(time), so its process was ended.")
+            .timeLimit, "The script took longer than \(time.words), so its process was ended.")
     }
 
     static func memoryLimit(_ megabytes: Int) -> ScriptError {

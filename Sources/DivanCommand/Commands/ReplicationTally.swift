@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanSystem
 internal import Synchronization
 
 /// Draws what one or two replications tell: documents in the bar, refusals and waits for another try above it.
@@ -28,8 +29,7 @@ final class ReplicationTally: Sendable {
             return (Array(state.statuses.values), isWait)
         }
         if isWait, let delay = status.nextTry, let error = status.error {
-            let seconds = Quantity.fixed(delay.inSeconds, delay < .seconds(10) ? 1 : 0)
-            bar.remarkAbove("Trying again in \(seconds) s: \(error.message)")
+            bar.remarkAbove("Trying again in \(delay.words): \(error.message)")
         }
         let transferred = all.reduce(0) { $0.addingSaturated($1.transferred) }
         bar.update(

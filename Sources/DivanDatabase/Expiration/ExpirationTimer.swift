@@ -200,7 +200,7 @@ package final class ExpirationTimer: Sendable {
         let seconds = min(300, 1 << min(failures - 1, 9))
         Log.expiration.warning(
             "Expired documents of the database '\(core.name)' could not be purged; it will be tried "
-                + "again in \(seconds) s: \(error)")
+                + "again in \(Duration.seconds(seconds).words): \(error)")
         arm(at: now.advanced(byMilliseconds: UInt64(seconds) * 1_000))
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 
 // All sentences of the transport's errors, together.
 extension HTTPError {
@@ -60,7 +61,8 @@ extension HTTPError {
 
     static func silent(_ url: HTTPURL, _ time: Duration, awaiting: String) -> HTTPError {
         HTTPError(
-            .timedOut, "\(url.origin) was silent for \(time) while its \(awaiting) was awaited.",
+            .timedOut,
+            "\(url.origin) was silent for \(time.words) while its \(awaiting) was awaited.",
             isTransient: true)
     }
 

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanLogging
+internal import DivanSystem
 
 /// Brings the content of one attachment: as often as it takes, and each time from where it stood.
 ///
@@ -37,7 +38,7 @@ struct AttachmentDownload {
                 let delay = retries.fail(error, after: run, random: Double.random(in: 0...1))
                 guard let delay else { throw retries.givingUp(error) }
                 Log.replication.warning(
-                    "The download of an attachment goes on in \(delay), after try \(retries.failures): \(error)"
+                    "The download of an attachment goes on in \(delay.words), after try \(retries.failures): \(error)"
                 )
                 try await Task.sleep(for: delay)
             }

@@ -5,6 +5,7 @@ internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 internal import DivanQuery
+internal import DivanSystem
 internal import Synchronization
 
 // One run after the other, until everything is transferred or it is stopped.
@@ -52,7 +53,7 @@ extension Replication {
                     status.nextTry = delay
                 }
                 let sentence =
-                    "The \(description) tries again in \(delay), after try \(retries.failures): \(error)"
+                    "The \(description) tries again in \(delay.words), after try \(retries.failures): \(error)"
                 if settings.isContinuous {
                     Log.replication.info(sentence)
                 } else {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// How often a replication has failed since something worked, and how long it waits before the next try.
 ///
 /// A run has *moved* when something is safe that was not: a revision was stored, or a checkpoint saved. To compare
@@ -76,10 +78,11 @@ struct RetryCount: Sendable {
         -> ReplicationError
     {
         guard !isContinuous, error.isTransient, policy.maximumAttempts > 1 else { return error }
-        let seconds = firstFailure.map { $0.duration(to: now).components.seconds } ?? 0
-        let tries = failures == 1 ? "1 try" : "\(failures) tries in \(seconds) s"
-        let asked = error.askedDelay.components.seconds
-        let wish = asked > 0 ? ", while the other end asks to be left alone for \(asked) s" : ""
+        let time = firstFailure?.duration(to: now) ?? .zero
+        let tries = failures == 1 ? "1 try" : "\(failures) tries in \(time.words)"
+        let asked = error.askedDelay
+        let wish =
+            asked > .zero ? ", while the other end asks to be left alone for \(asked.words)" : ""
         var error = error
         error.message = "The replication gave up after \(tries)\(wish): \(error.message)"
         return error

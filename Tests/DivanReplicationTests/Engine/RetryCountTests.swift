@@ -102,7 +102,7 @@ import Testing
         #expect(slow.fail(lost, after: .init(), random: 1, now: start + .seconds(297)) == nil)
         #expect(
             slow.givingUp(lost, now: start + .seconds(297)).message
-                == "The replication gave up after 2 tries in 297 s: It is gone.")
+                == "The replication gave up after 2 tries in 4 min 57 s: It is gone.")
         // Progress begins both limits anew.
         var moving = RetryCount(Self.policy(), isContinuous: false)
         for run in 0..<100 {
@@ -126,7 +126,7 @@ import Testing
         #expect(once.fail(error, after: .init(), random: 1) == nil)
         #expect(
             once.givingUp(error).message
-                == "The replication gave up after 1 try, while the other end asks to be left alone for 3600 s: "
+                == "The replication gave up after 1 try, while the other end asks to be left alone for 1 h: "
                 + "It is gone.")
         error.retryAfter = 7
         var patient = RetryCount(Self.policy(), isContinuous: false)
