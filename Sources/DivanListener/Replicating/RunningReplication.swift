@@ -22,7 +22,7 @@ final class RunningReplication: Sendable {
     private struct State {
         var token: ListenerToken?
         /// Whether it waits to try again, and what happened to it, newest first, as the scheduler tells it.
-        var isCrashing = false
+        var crashes: CrashCount
         /// When the target was last known to have everything, in seconds since 1970.
         var caughtUp: Int64?
         var history: [JSONValue] = []
@@ -55,7 +55,7 @@ final class RunningReplication: Sendable {
         self.user = user
         self.number = number
         let began = [Self.event("started", started), Self.event("added", started)]
-        state = Mutex(State(history: began))
+        state = Mutex(State(crashes: CrashCount(at: started), history: began))
     }
 
     /// The name by which it can be ended, CouchDB's way.
@@ -115,11 +115,11 @@ final class RunningReplication: Sendable {
         state.withLock { state in
             if status.activity == .idle { state.caughtUp = AccountsFile.now }
             let reason = status.activity == .offline ? status.error : nil
-            guard (reason != nil) != state.isCrashing else { return }
-            state.isCrashing = reason != nil
+            guard (reason != nil) != state.crashes.isCrashing else { return }
+            let now = AccountsFile.now
+            if reason == nil { state.crashes.start(at: now) } else { state.crashes.crash(at: now) }
             let event = Self.event(
-                reason == nil ? "started" : "crashed", AccountsFile.now,
-                reason.map(ErrorResponse.reason))
+                reason == nil ? "started" : "crashed", now, reason.map(ErrorResponse.reason))
             state.history = Array(([event] + state.history).prefix(Self.historyLimit))
         }
     }
@@ -140,6 +140,9 @@ final class RunningReplication: Sendable {
         let since = state.withLock { $0.caughtUp }
         return since.map { max(0, AccountsFile.now.subtractingSaturated($0)) }
     }
+
+    /// How often it has crashed in a row.
+    var crashCount: Int { state.withLock { $0.crashes.count(at: AccountsFile.now) } }
 
     /// Its entries in the scheduler's history.
     var history: [JSONValue] { state.withLock { $0.history } }

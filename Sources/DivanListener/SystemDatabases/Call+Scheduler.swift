@@ -105,13 +105,16 @@ extension Call {
         if let reason = job.reason ?? waitsAfter.map(ErrorResponse.reason) {
             info["error"] = .string(reason)
         }
+        // What has failed for good counts once, and what the process has died of, as often as that.
+        let errors =
+            job.running?.crashCount ?? (job.isPaused ? job.deaths : job.reason == nil ? 0 : 1)
         return [
             "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
             "id": job.running.map { .string($0.id) } ?? .null, "node": "divan@localhost",
             "source": .string(job.source), "target": .string(job.target),
             "source_proxy": nil, "target_proxy": nil,
             "state": .string(isWaiting ? "crashing" : job.state), "info": .object(info),
-            "error_count": .integer(info["error"] == nil ? 0 : 1),
+            "error_count": JSONValue(errors),
             "start_time": .string(HTTPDate.iso(job.started)),
             "last_updated": .string(HTTPDate.iso(job.updated)),
         ]

@@ -33,6 +33,8 @@ final class ReplicatorDatabase: Sendable {
         var running: RunningReplication?
         /// Whether it was not started because the process has died of such starts.
         var isPaused = false
+        /// How often the process had died when it was not started.
+        var deaths = 0
         /// What it had done at its end.
         var statistics: JSONObject?
         var source = ""
@@ -227,6 +229,7 @@ final class ReplicatorDatabase: Sendable {
     private func pause(_ job: Job, _ id: DocumentID, _ body: JSONObject, _ site: Site) {
         var job = job
         job.isPaused = true
+        job.deaths = site.deaths.count
         job.state = "crashing"
         job.reason =
             "The replication is paused, because the process died \(site.deaths.count) times in a row soon after replications of "
