@@ -122,7 +122,7 @@ extension Call {
             "partitioned": .bool(database.isPartitioned), "selector": request.selector.shown,
             "opts": request.options,
             "limit": JSONValue(request.limit), "skip": JSONValue(request.skip),
-            "fields": request.fieldsJSON, "index_candidates": choice.candidates,
+            "fields": request.fieldsJSON, "index_candidates": choice.candidates(besides: []),
             "selector_hints": choice.selectorHints,
         ]
         if let (_, search) = try choice.textSearch(in: database) {
@@ -132,16 +132,19 @@ extension Call {
         } else if choice.chosen != nil {
             answer["mrargs"] = choice.viewArguments
             answer["covering"] = .bool(choice.isCovered)
-            try explain(try choice.query(in: database), in: &answer)
+            try explain(choice, in: database, &answer)
         }
         return .json(.object(answer))
     }
 
     /// What the database does in fact, which CouchDB does not tell.
-    private func explain(_ query: FindQuery, in answer: inout JSONObject) throws {
+    private func explain(
+        _ choice: FindChoice, in database: Database, _ answer: inout JSONObject
+    ) throws {
         // The choice goes by counts of all documents, and tells of hidden ones.
         guard !hidesDocuments else { return }
-        let explanation = try query.explain()
+        let explanation = try choice.query(in: database).explain()
+        answer["index_candidates"] = choice.candidates(besides: explanation.indexNames)
         answer["access"] = .string(explanation.access)
         answer["estimated_rows"] = JSONValue(explanation.estimatedRows)
         answer["actual_rows"] = JSONValue(explanation.actualRows)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanQuery
 
 extension FindChoice {
     /// How the rows are read, as arguments of a view.
@@ -78,10 +79,18 @@ extension FindChoice {
     // MARK: - Candidates
 
     /// What was not read, and why: the last one by name first.
-    var candidates: JSONValue {
+    ///
+    /// - Parameter read: The indexes that the database reads in fact, by their names. Where CouchDB would look through all
+    ///   documents, as for `$or`, these may be several, and none of them is a candidate that does not serve.
+    /// - Returns: The candidates, each with CouchDB's analysis.
+    func candidates(besides read: [String]) -> JSONValue {
         let winner = ranked.first?.place
+        let read = NameSet(read)
+        let others = indexes.indices.reversed().filter { place in
+            place != winner && !(indexes[place].index.map { read.contains($0.name) } ?? false)
+        }
         return .array(
-            indexes.indices.reversed().filter { $0 != winner }.map { place in
+            others.map { place in
                 let (isUsable, reason, ranking) = judgement(place)
                 let index = indexes[place]
                 return [

@@ -109,6 +109,8 @@ public struct FindExplanation: Sendable {
 
     /// What is read, in words.
     public internal(set) var access: String
+    /// The names of the indexes that are read.
+    @ByBytes package internal(set) var indexNames: [String] = []
     /// How many rows that is by the counts of the indexes.
     public internal(set) var estimatedRows: Int
     /// How many rows were read in fact.

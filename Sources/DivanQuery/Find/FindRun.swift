@@ -174,7 +174,8 @@ extension QueryReport {
         }
         lines += unused.map { "Not used: the index '\($0.name)', since \($0.reason)." }
         return FindExplanation(
-            index: index, access: path.words, estimatedRows: estimate, actualRows: counters.rows,
+            index: index, access: path.words, indexNames: path.indexNames, estimatedRows: estimate,
+            actualRows: counters.rows,
             results: results, isSorted: isSorted, candidates: candidates, unused: unused,
             text: lines.joined(separator: "\n"))
     }

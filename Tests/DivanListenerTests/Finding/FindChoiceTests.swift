@@ -123,6 +123,21 @@ import Testing
         #expect(judged(#""selector":{"a":1},"sort":["q"]"#).contains("ccc sort_order_mismatch 1"))
     }
 
+    @Test
+    func `an index that is read, though CouchDB would not, is no candidate that does not serve`() {
+        for n in 1...3 { site.send("PUT", "/db/d\(n)", #"{"a":\#(n),"q":\#(n)}"#) }
+        index(#"["q"]"#, "qqq")
+        let plan = explain(#""selector":{"$or":[{"a":1},{"q":2}]}"#)
+        #expect(plan["index"]?["name"] == "_all_docs")
+        let access = plan["access"]?.string ?? ""
+        #expect(access.contains("'qqq/qqq'"), "\(access)")
+        let candidates = plan["index_candidates"]?.array ?? []
+        let names = candidates.compactMap { $0["index"]?["name"]?.string }
+        #expect(!names.isEmpty)
+        for name in names { #expect(!access.contains("'\(name)/\(name)'")) }
+        #expect(candidates.allSatisfy { $0["analysis"]?["usable"] == false })
+    }
+
     // MARK: - The list
 
     @Test func `the list of indexes comes in pages`() {
