@@ -33,8 +33,13 @@ extension Database {
     public func compact(progress: ProgressHandler? = nil) throws -> CompactionResult {
         try checkWritable()
         try checkNotInBatch()
-        return try Compaction(core: core, progress: progress).run()
+        return try core.runningCompactions.counting {
+            try Compaction(core: core, progress: progress).run()
+        }
     }
+
+    /// Whether this process compacts the database now.
+    package var isCompacting: Bool { core.runningCompactions.isAny }
 }
 
 /// One run of compaction.

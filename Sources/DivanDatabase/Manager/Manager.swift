@@ -163,11 +163,9 @@ public final class Manager: Sendable {
         }
     }
 
-    /// How many databases are open.
-    package var openedDatabaseCount: Int {
-        state.withLock { state in
-            state.databases.values.reduce(0) { $0 + ($1.isClosed ? 0 : 1) }
-        }
+    /// The databases that are open, in no order.
+    package var openedDatabases: [Database] {
+        state.withLock { state in state.databases.values.filter { !$0.isClosed } }
     }
 
     /// Opens a database with options of its own.

@@ -56,45 +56,6 @@ extension Call {
         return try answer.response()
     }
 
-    /// `GET /{db}/_design/{ddoc}/_info`
-    func designInfo() throws -> ListenerResponse {
-        let prefix = DesignItem.prefix(name(0))
-        let database = try database
-        let names = try database.viewNames().filter { $0.hasBytePrefix(prefix) }
-        let design = try readableDocument("_design/\(name(0))")
-        guard !names.isEmpty || design != nil else { throw HTTPFailure.missing }
-        if let design, !site.options.scripts.isEmpty {
-            // A design document that nothing runs has information, too.
-            try? database.designDocuments.prepareViews(of: design)
-        }
-        let views = try names.compactMap { try database.existingView(named: $0) }
-        let last = try database.read { try $0.lastSequence }
-        let indexed = try views.map { try $0.lastSequenceIndexed }.min() ?? 0
-        let pending = JSONValue(last - min(last, indexed))
-        let size = JSONValue(try views.reduce(0) { $0 + (try $1.storedBytes) })
-        let language = design?["language"].string ?? (design == nil ? "swift" : "javascript")
-        let versions = try views.map { try $0.storedVersion ?? "" }.joined(separator: " ")
-        var info: JSONObject = [
-            "name": .string(name(0)),
-            "view_index": [
-                "updater_running": false, "compact_running": false, "waiting_commit": false,
-                "waiting_clients": 0, "language": .string(language),
-                "update_seq": JSONValue(indexed), "purge_seq": 0,
-                "signature": .string(HexText.text(Fingerprint.of(versions))),
-                "sizes": ["file": size, "active": size, "external": size],
-                "collator_versions": [.string(DesignDocuments.collatorVersion)],
-                "updates_pending": ["minimum": pending, "preferred": pending, "total": pending],
-            ],
-        ]
-        if let body = design?.body, let function = body["validate_doc_update"],
-            function.kind != .null
-        {
-            let isUnrun = database.hasUnrunValidation(body, of: "_design/\(name(0))")
-            info["validate_doc_update"] = ["is_run": .bool(!isUnrun)]
-        }
-        return .json(.object(info))
-    }
-
     /// A parameter in a body is JSON already; keys are read as JSON from a query.
     static func parameter(_ key: String, _ value: JSONValue) -> String {
         guard let text = value.string else { return value.description }

@@ -55,7 +55,7 @@ extension Site {
                 "HTTP \(status) answers")
         }
         add(
-            .gauge, ["open_databases"], JSONValue(manager.openedDatabaseCount),
+            .gauge, ["open_databases"], JSONValue(manager.openedDatabases.count),
             "databases that are open")
         add(
             .gauge, ["open_os_files"], JSONValue(CurrentProcess.descriptorCount),

@@ -36,7 +36,7 @@ extension Call {
             "doc_del_count": hidesDocuments ? nil : JSONValue(UInt64(clamping: counts.1)),
             "doc_count": hidesDocuments ? nil : JSONValue(UInt64(clamping: counts.0)),
             "disk_format_version": 8,
-            "compact_running": .bool(false),
+            "compact_running": .bool(database.isCompacting),
             "cluster": ["q": 1, "n": 1, "w": 1, "r": 1],
             // What Couchbase Lite 1.x tells besides.
             "db_uuid": .string(database.publicUUID),

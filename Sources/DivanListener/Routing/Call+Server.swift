@@ -87,7 +87,7 @@ extension Call {
 
     /// `GET /_active_tasks`
     func activeTasks() throws -> ListenerResponse {
-        .json(.array(site.tasks.list + site.replications.list))
+        .json(.array(site.tasks.list + site.indexingTasks + site.replications.list))
     }
 }
 

@@ -55,6 +55,8 @@ struct IndexPass {
         /// The documents that a map function failed for, the first hundred of them.
         var failures: [IndexName: [IndexingFailure]] = [:]
         var statistics: [IndexName: IndexingStatistics] = [:]
+        /// What it is known by among the passes that run.
+        fileprivate var number: Int?
 
         static let mostFailures = 100
 
@@ -92,11 +94,19 @@ struct IndexPass {
         var builds: [IndexName: OutdatedIndex] = [:]
         var groups = PassGroups(definitions)
         let memory = core.options.indexingMemory
+        // Known to others once there is something to do.
+        var running: Int?
+        defer { if let running { core.runningPasses.end(running) } }
         while let current = groups.current {
             guard let piece = try firstPiece(of: outdated(current, builds, until: target)) else {
                 groups.next()
                 continue
             }
+            if running == nil {
+                let all = try outdated(definitions, builds, until: target)
+                running = core.runningPasses.begin(all.map(\.definition.name.declaredName))
+            }
+            report.number = running
             var part = piece.first.emptied
             try map(piece, through: target.lastSequence, into: &part, groups, &report)
             groups.divide(by: part, through: target.lastSequence, memory: memory)
@@ -184,10 +194,12 @@ struct IndexPass {
         _ groups: PassGroups, _ report: inout Report
     ) throws {
         let remaining = last - min(last, part.lastSequence) + groups.remainingOfOthers
+        let total = report.documents.addingSaturated(Int(clamping: remaining))
+        if let number = report.number {
+            core.runningPasses.note(number, completed: report.documents, total: total)
+        }
         try progress.report(
-            WorkProgress(
-                phase: "indexing", completed: report.documents,
-                total: report.documents + Int(clamping: remaining)))
+            WorkProgress(phase: "indexing", completed: report.documents, total: total))
         let known = part.items.count
         try piece.map(adding: &part)
         report.documents += part.items.count - known

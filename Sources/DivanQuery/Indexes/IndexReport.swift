@@ -81,7 +81,7 @@ extension Snapshot {
     }
 
     /// Whether it is the first order of an index that queries have used in another one only: it has no rows.
-    fileprivate func isSpare(_ name: IndexName, _ record: IndexRecord) throws -> Bool {
+    func isSpare(_ name: IndexName, _ record: IndexRecord) throws -> Bool {
         guard name.kind == .property, !name.isOfLaterOrder, record.lastSequence == 0 else {
             return false
         }

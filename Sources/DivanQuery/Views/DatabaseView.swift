@@ -142,19 +142,7 @@ public final class DatabaseView: Sendable {
         get throws {
             try core.read { snapshot in
                 guard let record = try snapshot.indexRecord(indexName) else { return 0 }
-                let stores = IndexStores(number: record.number, engine: core.engine)
-                return try [stores.rows, stores.partials].reduce(0) { sum, store in
-                    var sum = sum
-                    let cursor = try snapshot.reader.cursor(in: store)
-                    defer { cursor.close() }
-                    var found = try cursor.seekToFirst()
-                    while found {
-                        try cursor.withKey { sum += $0.count }
-                        try cursor.withValue { sum += $0.count }
-                        found = try cursor.next()
-                    }
-                    return sum
-                }
+                return try snapshot.storedBytes(of: record)
             }
         }
     }
