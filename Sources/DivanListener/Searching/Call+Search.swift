@@ -231,7 +231,7 @@ extension Call {
 
     /// `GET /{db}/_design/{ddoc}/_search_info/{index}`
     func searchInfo() throws -> ListenerResponse {
-        let index = try searchIndex(.clouseau)
+        let index = try searchIndex(.clouseau, takesFields: true)
         let state = try index.statistics()
         let last = try database.read { try $0.lastSequence }
         return .json([
@@ -247,7 +247,7 @@ extension Call {
 
     /// `GET /{db}/_design/{ddoc}/_search_disk_size/{index}`
     func searchDiskSize() throws -> ListenerResponse {
-        let bytes = try searchIndex(.clouseau).statistics().bytes
+        let bytes = try searchIndex(.clouseau, takesFields: true).statistics().bytes
         return .json([
             "name": .string("_design/\(name(0))/\(name(1))"),
             "search_index": ["disk_size": JSONValue(bytes)],

@@ -10,15 +10,20 @@ internal import DivanQuery
 extension Call {
     /// The search index that the path names.
     ///
+    /// - Parameters:
+    ///   - service: The service whose form the design document has for it.
+    ///   - takesFields: Whether it may be an index of fields, as `_index` makes it, which only `_find` asks.
+    /// - Returns: The index.
     /// - Throws: `HTTPFailure` 404 when it is not there, 400 when it is malformed or has an unknown analyzer, 501 when
     ///   nothing runs its function.
-    func searchIndex(_ service: SearchService) throws -> SearchIndex {
+    func searchIndex(_ service: SearchService, takesFields: Bool = false) throws -> SearchIndex {
         let document = try design(name(0))
         let declared = document[service == .clouseau ? "indexes" : "nouveau"]
         guard declared[name(1)].value != nil else {
             throw HTTPFailure.notFound("\(name(1).prefix(200)) not found.")
         }
-        guard declared[name(1)]["index"].string != nil else {
+        let isOfFields = takesFields && declared[name(1)]["index"].value?.object != nil
+        guard isOfFields || declared[name(1)]["index"].string != nil else {
             throw HTTPFailure(
                 400, "invalid_design_doc",
                 "index `\(name(1).prefix(200))` must have parameter `index`")

@@ -114,4 +114,21 @@ import Testing
         done.wait()
         #expect(site.send("GET", "/db").json["compact_running"] == false)
     }
+
+    @Test func `a text index of _find has the figures of a search index`() {
+        site.send(
+            "POST", "/db/_index",
+            #"{"type":"text","index":{"fields":[{"name":"n","type":"number"}]},"ddoc":"t","name":"t"}"#
+        )
+        let path = "/db/_design/t/_search_info/t"
+        #expect(site.send("GET", path).status == 200)
+        site.send("POST", "/db/_find", #"{"selector":{"n":{"$gt":1}},"use_index":"t"}"#)
+        let answer = site.send("GET", path).json
+        #expect(answer["name"] == "_design/t/t")
+        #expect(answer["search_index"]?["doc_count"] == 5)
+        #expect(answer["search_index"]?["committed_seq"] == 6)
+        #expect(answer["search_index"]?["disk_size"]?.int64 ?? 0 > 0)
+        #expect(site.send("GET", "/db/_design/t/_search_disk_size/t").status == 200)
+        #expect(site.send("GET", "/db/_design/t/_search_info/none").status == 404)
+    }
 }
