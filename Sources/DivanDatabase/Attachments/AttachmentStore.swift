@@ -103,7 +103,7 @@ package final class AttachmentStore: Sendable {
     var folder: String? { root.map(Self.folder(in:)) }
 
     /// The bytes of all files.
-    var size: Int { folder.map(Files.size) ?? 0 }
+    var size: Int { folder.map { Files.size(of: $0) } ?? 0 }
 
     /// The name of the file of a content.
     func fileName(of key: AttachmentKey) -> String { names.name(of: key) }

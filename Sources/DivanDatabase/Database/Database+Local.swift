@@ -43,13 +43,20 @@ extension Database {
         }
     }
 
-    /// The bytes of the files that hold documents, indexes and attachments, without what compaction could give back; 0 in
-    /// memory.
-    package var usedSize: Int {
+    /// The bytes of all files of the database, and of those that hold documents, indexes and attachments without what
+    /// compaction could give back; 0 in memory.
+    ///
+    /// The attachments are looked through once for both, file by file.
+    package var sizes: (file: Int, used: Int) {
         get throws {
             try checkOpen()
-            guard core.directory != nil else { return 0 }
-            return try core.engine.usedSize() + core.attachments.size
+            guard let directory = core.directory else { return (0, 0) }
+            let attachments = core.attachments.size
+            let others = Files.size(of: directory.path, leavingOut: core.attachments.folder)
+            return (
+                others.addingSaturated(attachments),
+                try core.engine.usedSize().addingSaturated(attachments)
+            )
         }
     }
 

@@ -23,14 +23,16 @@ extension Call {
                 try transaction.lastSequence, try transaction.lastPurge
             )
         }
-        let size = JSONValue(UInt64(clamping: try database.diskSize))
-        let used = JSONValue(UInt64(clamping: try database.usedSize))
+        let sizes = try database.sizes
+        let size = JSONValue(UInt64(clamping: sizes.file))
+        let used = JSONValue(UInt64(clamping: sizes.used))
         let sequences = site.sequences(of: database)
         return [
             "instance_start_time": .string(Self.instanceStartTime(database)),
             "db_name": .string(database.name),
             "purge_seq": sequences.value(counts.3),
             "update_seq": sequences.value(counts.2),
+            // How long all documents and attachments are as text is not kept, and counting it would read them all.
             "sizes": ["file": size, "external": used, "active": used],
             "props": database.isPartitioned ? ["partitioned": true] : [:],
             "doc_del_count": hidesDocuments ? nil : JSONValue(UInt64(clamping: counts.1)),

@@ -68,11 +68,18 @@ package enum Files {
     package static func stamp(of path: String) -> Stamp? { status(of: path).map(Stamp.init) }
 
     /// The bytes of all files below a path.
-    package static func size(of path: String) -> Int {
-        guard let status = try? FileStatus(at: path, followingLinks: false) else { return 0 }
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - other: A path below it whose files do not count; nil to count all.
+    /// - Returns: The bytes; 0 where there is nothing.
+    package static func size(of path: String, leavingOut other: String? = nil) -> Int {
+        guard path != other, let status = try? FileStatus(at: path, followingLinks: false) else {
+            return 0
+        }
         guard status.kind == .directory else { return status.length }
         let names = (try? list(path)) ?? []
-        return names.reduce(0) { $0 + size(of: path + "/" + $1) }
+        return names.reduce(0) { $0 + size(of: path + "/" + $1, leavingOut: other) }
     }
 
     // MARK: - Names

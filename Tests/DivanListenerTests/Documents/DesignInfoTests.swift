@@ -131,4 +131,14 @@ import Testing
         #expect(site.send("GET", "/db/_design/t/_search_disk_size/t").status == 200)
         #expect(site.send("GET", "/db/_design/t/_search_info/none").status == 404)
     }
+
+    @Test func `the sizes of a database count its attachments once`() throws {
+        let content = String(repeating: "x", count: 40_000)
+        site.send("PUT", "/db/a/file", content, ["Content-Type": "text/plain"])
+        let sizes = site.send("GET", "/db").json["sizes"]
+        #expect(sizes?["file"]?.int64.map { Int($0) } == (try database.diskSize))
+        #expect(sizes?["active"]?.int64 ?? 0 >= 40_000)
+        #expect(sizes?["active"]?.int64 ?? 0 <= sizes?["file"]?.int64 ?? 0)
+        #expect(sizes?["external"] == sizes?["active"])
+    }
 }
