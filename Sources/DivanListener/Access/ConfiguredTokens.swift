@@ -160,6 +160,16 @@ struct ConfiguredTokens: Sendable {
 
     // MARK: - Reading the configuration
 
+    /// Whether a text is a key of the family that the name of its key begins with; nil for a name of no family.
+    static func isKey(_ text: String, named name: String) -> Bool? {
+        guard let family = name.utf8.split(separator: UInt8(ascii: ":")).first,
+            let family = TokenAlgorithm.Family(rawValue: String(Substring(family)))
+        else { return nil }
+        guard family != .hmac else { return Base64.decode(text).map { !$0.isEmpty } ?? false }
+        return Secrets.isRight(
+            [], of: [], publicKey: pem(text), isRSA: family == .rsa, bits: 256) != nil
+    }
+
     /// The line feeds of a key are written as `\n` where they stand on one line.
     private static func pem(_ key: String) -> String {
         var bytes: [UInt8] = []

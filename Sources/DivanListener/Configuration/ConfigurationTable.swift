@@ -47,10 +47,13 @@ struct ConfigurationTable: Sendable {
         }
     }
 
-    /// A key that is a number from 1 to 2⁵³.
+    /// The highest number that a key can be.
+    static let mostCount = 1 << 53
+
+    /// A key that is a number from 1 to ``mostCount``.
     func count(_ key: String, in sections: [String]) -> Int? {
         guard let number = text(key, in: sections).flatMap({ Int($0, radix: 10) }),
-            (1...1 << 53).contains(number)
+            (1...Self.mostCount).contains(number)
         else { return nil }
         return number
     }

@@ -70,6 +70,7 @@ extension Call {
                     "This listener lets in all programs of this machine, so it does not take keys that decide who gets in; start it with users."
                 )
             }
+            if let text { try ConfigurationRule.check(section, key, text) }
             try site.configuration.set(
                 section, key, to: text, isKept: headers["X-Couch-Persist"] != "false")
             // Names only: a text may be a secret.

@@ -32,6 +32,11 @@ import Testing
         #expect(answer.status == 200)
     }
 
+    /// Sets a text that no client could set, as a file may have it.
+    private func force(_ site: TestSite, _ section: String, _ key: String, _ text: String) throws {
+        try site.router.site.configuration.set(section, key, to: text, isKept: true)
+    }
+
     private static func encoded(_ bytes: [UInt8]) -> String {
         String(
             Base64.encode(bytes).compactMap {
@@ -94,14 +99,15 @@ import Testing
         // The line feeds of a key may be written out, as in a file of CouchDB's.
         set(site, "jwt_keys/rsa:k", PublicKeys.rsa.replacing("\n", with: "\\n"))
         #expect(answer(site, PublicKeys.rsaToken) == "eve readers")
-        set(site, "jwt_keys/rsa:k", PublicKeys.ec)
+        try force(site, "jwt_keys", "rsa:k", PublicKeys.ec)
         #expect(answer(site, PublicKeys.rsaToken) == "400 not an RSA public key")
-        set(site, "jwt_keys/ec:k", "no key")
+        try force(site, "jwt_keys", "ec:k", "no key")
         #expect(answer(site, PublicKeys.ecToken) == "400 not an EC public key")
     }
 
     @Test func `a token by a public key is not checked on the thread of all connections`() throws {
-        let site = try site([("jwt_keys/rsa:_default", "none")])
+        let site = try site()
+        try force(site, "jwt_keys", "rsa:_default", "none")
         for (algorithm, isQuick) in [("RS256", false), ("ES384", false), ("HS256", true)] {
             let token = try token(["exp": Self.later], ["alg": .string(algorithm)])
             let head = RequestHead(
@@ -145,7 +151,7 @@ import Testing
             ),
         ]
         for (token, expected) in cases { #expect(answer(site, token) == expected) }
-        set(site, "jwt_keys/hmac:x", "%")
+        try force(site, "jwt_keys", "hmac:x", "%")
         let broken = try token(good, ["alg": "HS256", "kid": "x"])
         #expect(answer(site, broken) == "400 Not a valid key")
     }
@@ -170,7 +176,7 @@ import Testing
         #expect(
             try answered(["sub": "eve", "nbf": 1, "iat": 1, "iss": issuer, "exp": 1])
                 == "401 exp not in future")
-        set(site, "jwt_auth/required_claims", "7")
+        try force(site, "jwt_auth", "required_claims", "7")
         #expect(try answered(["sub": "eve"]) == "500 JWT is not configured correctly")
         set(site, "jwt_auth/required_claims", "kid, typ")
         #expect(try answered(["sub": "eve"]) == "400 Missing kid claim")
@@ -241,7 +247,7 @@ import Testing
 }
 
 /// Public keys, and tokens by their private keys, which nothing else is signed with.
-private enum PublicKeys {
+enum PublicKeys {
     static let rsa = """
         -----BEGIN PUBLIC KEY-----
         MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAufBWikasFxAhysz2ZOv9
