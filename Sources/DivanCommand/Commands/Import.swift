@@ -16,6 +16,8 @@ extension Command {
                 A record with a _rev is stored as that very revision, with the ancestors in its \
                 _revisions. Any other becomes a new document, and if its ID exists already it is a \
                 bad record, unless --update is given.
+                Attachments are imported where their content is in the record, as base64: what CouchDB \
+                answers with attachments=true. Without their content they make it a bad record.
                 Bad records are reported with their line and number and left out; the exit code is \
                 then 6. What was imported before an error or Control-C stays.
                 """,

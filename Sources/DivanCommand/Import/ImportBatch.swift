@@ -79,6 +79,10 @@ extension ImportedDocument {
             guard try transaction.document(withID: id) != nil else { return false }
             _ = try transaction.delete(id)
             return true
+        case .attached(let id, let properties):
+            let current = replacing ? try transaction.document(withID: id) : nil
+            _ = try transaction.put(id, properties, parent: current?.revisionID)
+            return true
         case .edit(let document, let body):
             guard replacing, let current = try transaction.document(withID: document.id) else {
                 _ = try transaction.save(document)

@@ -31,7 +31,9 @@ struct ImportRules: Sendable {
 enum ImportedDocument: Sendable {
     /// A new document, or a new revision of one.
     case edit(MutableDocument, body: PackedValue)
-    /// A revision with the ID it has elsewhere.
+    /// The same with attachments, whose content stands in `_attachments`.
+    case attached(id: DocumentID, properties: JSONObject)
+    /// A revision with the ID it has elsewhere, perhaps with attachments.
     case revision(id: DocumentID, history: [RevisionID], isDeleted: Bool, body: PackedValue)
     /// A tombstone without a revision: the document is to be deleted here.
     case deletion(id: DocumentID)

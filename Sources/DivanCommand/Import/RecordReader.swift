@@ -49,11 +49,8 @@ struct RecordReader: Sendable {
 
     private func read(_ packed: PackedValue) throws -> ImportedDocument {
         let hasAttachments = packed["_attachments"] != nil
-        if hasAttachments, !rules.dropsAttachments {
-            throw RecordProblem(
-                "has attachments, which cannot be imported; --drop-attachments leaves them out.")
-        }
         let id = try documentID(packed)
+        if !rules.dropsAttachments { try checkAttachments(packed["_attachments"], of: id) }
         let isPlain =
             rules.additions.isEmpty && !hasAttachments
             && !Self.metadataKeys.contains { packed[$0] != nil }
@@ -72,7 +69,22 @@ struct RecordReader: Sendable {
             guard let id else { throw RecordProblem("is deleted and has no _id.") }
             return .deletion(id: id)
         }
+        guard properties["_attachments"] == nil else {
+            return .attached(id: id ?? MutableDocument().id, properties: properties)
+        }
         return .edit(MutableDocument(properties, id: id), body: body)
+    }
+
+    /// Refuses attachments whose content is not in the record, as in a dump without `attachments=true`.
+    private func checkAttachments(_ attachments: PackedValue?, of id: DocumentID?) throws {
+        let owner =
+            id.map { "\"\(PrintableText.escaping($0.text))\"" } ?? "a document without an _id"
+        try attachments?.forEachProperty { name, entry in
+            guard entry["data"] == nil else { return }
+            throw RecordProblem(
+                "the attachment \"\(PrintableText.escaping(name))\" of \(owner) has no content: dump with "
+                    + "attachments=true, or leave attachments out by --drop-attachments.")
+        }
     }
 
     private func properties(_ packed: PackedValue) -> JSONObject {

@@ -156,11 +156,41 @@ import Testing
         #expect(try tool.run("ls", "db", "--deleted").lines == ["a", "w"])
     }
 
-    @Test func `attachments are refused or left out`() throws {
+    @Test func `attachments are imported with their content, of revisions and of new documents`()
+        throws
+    {
+        let entry = #""_attachments":{"x.txt":{"content_type":"text/plain","data":"aGVsbG8="}}"#
+        let input = """
+            {"_id":"a","_rev":"2-b","_revisions":{"start":2,"ids":["b","a"]},"v":1,\(entry)}
+            {"_id":"n","v":2,\(entry)}
+            {"v":3,\(entry)}
+            {"_id":"bad","_attachments":{"x":{"data":"%"}}}
+            """
+        let result = try tool.run("import", "db", input: input)
+        #expect(result.status == 6)
+        #expect(result.err.contains("record 4: "), "\(result.err)")
+        #expect(result.err.contains("'bad'"), "\(result.err)")
+        #expect(try tool.run("tree", "db", "a").out == "1-a ─ 2-b   winner\n")
+        let ids = try tool.run("ls", "db").lines
+        #expect(ids.count == 3)
+        for id in ids {
+            #expect(try tool.run("attachment", "get", "db", id, "x.txt").out == "hello")
+        }
+        // An existing document gets the attachments of the record that replaces it, and no others.
+        let other = entry.replacingOccurrences(of: "x.txt", with: "y.txt")
+        let again = "{\"_id\":\"n\",\"v\":4,\(other)}"
+        #expect(try tool.run("import", "db", input: again).status == 6)
+        #expect(try tool.run("import", "db", "--update", input: again).status == 0)
+        #expect(try tool.run("attachment", "get", "db", "n", "y.txt").out == "hello")
+        #expect(try tool.run("attachment", "get", "db", "n", "x.txt").status != 0)
+        #expect(try tool.run("verify", "db").status == 0)
+    }
+
+    @Test func `attachments without their content are refused or left out`() throws {
         let input = #"{"_id":"a","_rev":"1-a","_attachments":{"x":{"stub":true}},"v":1}"#
         let refused = try tool.run("import", "db", input: input)
         #expect(refused.status == 6)
-        #expect(refused.err.contains("record 1: has attachments"))
+        #expect(refused.err.contains("record 1: the attachment \"x\" of \"a\" has no content"))
         #expect(try tool.run("import", "db", "--drop-attachments", input: input).status == 0)
         #expect(try tool.run("get", "db", "a", "-b").out == "{\"v\":1}\n")
     }
