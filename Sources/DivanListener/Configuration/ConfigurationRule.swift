@@ -47,7 +47,7 @@ enum ConfigurationRule: Sendable {
             (users, "timeout", .count()), (users, "allow_persistent_cookies", .flag),
             (users, "cookie_domain", .domain), (users, "secret", .secret),
             (users, "same_site", .choice(["", "none", "lax", "strict"])),
-            (users, "proxy_use_secret", .flag),
+            (users, "proxy_use_secret", .flag), (users, "users_db_public", .flag),
             (users, "hash_algorithms", .words(["sha", "sha256", "sha384", "sha512"])),
             (["jwt_auth"], "required_claims", .claims),
             (couchdb, "max_document_size", .count()),

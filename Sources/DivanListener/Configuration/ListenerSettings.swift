@@ -50,6 +50,8 @@ struct ListenerSettings: Sendable {
     var allowsUsersSecurity = true
     /// Whether clients without a name may make an account, where the `_security` of `_users` names no members.
     var allowsSignUp = false
+    /// The properties of accounts that every user may read; empty where each user reads the own account alone.
+    var publicUserFields: [String] = []
     /// Who may use a database without a `_security`.
     var openDatabases = OpenDatabases.users
     /// Whether the list of databases is for administrators.
@@ -84,6 +86,11 @@ struct ListenerSettings: Sendable {
         allowsUsersSecurity = isEditable ?? true
         // In CouchDB, too, this comes before: without it no client makes the database of users an open one.
         allowsSignUp = isEditable ?? false
+        let users = ConfigurationTable.authentication
+        if table.flag("users_db_public", in: users) ?? false {
+            publicUserFields = ConfigurationTable.words(
+                of: table.text("public_fields", in: users) ?? "")
+        }
         let handlers = table.text("authentication_handlers", in: ConfigurationTable.server) ?? ""
         if handlers.contains("jwt_authentication_handler") { tokens = ConfiguredTokens(table) }
         if handlers.contains("proxy_authentication_handler")

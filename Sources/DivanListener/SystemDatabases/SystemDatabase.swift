@@ -107,7 +107,7 @@ extension Call {
     }
 
     /// Whether an ID is that of the account of the user who asks.
-    private func isOwnAccount(_ id: DocumentID) -> Bool {
+    func isOwnAccount(_ id: DocumentID) -> Bool {
         guard systemDatabase == .users else { return false }
         guard let name = user.name else { return id.text.hasBytePrefix(UserDocument.prefix) }
         return id == DocumentID(UserDocument.prefix + name)
@@ -131,7 +131,8 @@ extension Call {
             return
         }
         let isOwn = route.pattern.hasBytePrefix("/{db}/{doc}") && isOwnAccount(documentID)
-        guard user.name != nil, isMember, isOwn, try !SecurityObject.stored(in: database).isEmpty
+        let isTheirs = isOwn || mayReadPublicFields(route)
+        guard user.name != nil, isMember, isTheirs, try !SecurityObject.stored(in: database).isEmpty
         else {
             throw onlyAdmins
         }

@@ -51,6 +51,55 @@ import Testing
         #expect(document.status == 200 && document.json["password"] == nil)
     }
 
+    @Test func `users read the public properties of other accounts, and no more`() throws {
+        open()
+        let members = #"{"members":{"roles":["staff"]}}"#
+        #expect(signUp("joe").status == 201)
+        let path = "/_users/org.couchdb.user:joe"
+        let (sue, joe) = (Self.basic("sue:pw"), Self.basic("joe:pw"))
+        for (name, more) in [("sue", ""), ("tim", #","site":"t.example","secret":1"#)] {
+            site.send(
+                "PUT", "/_users/org.couchdb.user:\(name)",
+                #"{"name":"\#(name)","type":"user","roles":["staff"],"password":"pw"\#(more)}"#, ann
+            )
+        }
+        #expect(site.send("PUT", "/_users/_security", members, ann).status == 200)
+        let tim = "/_users/org.couchdb.user:tim"
+        // Both keys must be set.
+        #expect(site.send("GET", tim, "", sue).status == 403)
+        set("chttpd_auth/public_fields", "name, site, derived_key, _attachments")
+        #expect(site.send("GET", tim, "", sue).status == 403)
+        set("chttpd_auth/users_db_public", "true")
+        let seen = site.send("GET", tim + "?revs=true&conflicts=true&attachments=true", "", sue)
+        #expect(seen.status == 200)
+        let body = seen.json.object ?? [:]
+        #expect(body.keys.sorted() == ["_id", "_rev", "name", "site"])
+        #expect(body["site"] == "t.example")
+        let revision = body["_rev"]?.string ?? ""
+        #expect(seen.headers["ETag"] == "\"\(revision)\"")
+        #expect(site.send("GET", tim + "?rev=\(revision)", "", sue).status == 200)
+        #expect(
+            site.send("GET", tim + "?rev=1-00000000000000000000000000000000", "", sue).status == 404
+        )
+        #expect(site.send("GET", tim + "?open_revs=all", "", sue).status == 404)
+        // The own account is seen whole; the rest stays for administrators.
+        let own = site.send("GET", "/_users/org.couchdb.user:sue", "", sue).json
+        #expect(own["derived_key"] != nil)
+        for other in [
+            "/_users/_all_docs", "/_users/_changes", tim + "/file", "/_users/_design/_auth",
+        ] {
+            #expect(site.send("GET", other, "", sue).status == 403, "\(other)")
+        }
+        #expect(site.send("PUT", tim, "{}", sue).status == 403)
+        #expect(site.send("DELETE", tim + "?rev=\(revision)", "", sue).status == 403)
+        // Neither who is no member nor who has no name sees any.
+        #expect(site.send("GET", tim, "", joe).status == 403)
+        #expect([401, 403].contains(site.send("GET", tim).status))
+        set("chttpd_auth/public_fields", "site")
+        #expect(site.send("GET", path, "", sue).status == 404)
+        #expect(site.send("GET", "/_users/org.couchdb.user:none", "", sue).status == 404)
+    }
+
     @Test
     func
         `a client without a name leaves no deleted account, and takes no name of another kind of user`()
