@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { api, hooks } from "./api/client.js";
-import { has, isReachable, refresh, server, session, signIn, signOut } from "./api/server.js";
-import { button } from "./components/button.js";
-import { openDialog } from "./components/dialog.js";
-import { field, input } from "./components/field.js";
+import { hooks } from "./api/client.js";
+import { has, isReachable, refresh, server, session, signIn } from "./api/server.js";
 import { icon } from "./components/icon.js";
-import { menuButton } from "./components/menu.js";
 import { emptyState, errorState, loadingState } from "./components/states.js";
-import { linkTabs } from "./components/tabs.js";
-import { toastError } from "./components/toast.js";
 import { fill, h } from "./core/dom.js";
-import { keys, listed } from "./core/keys.js";
+import { keys } from "./core/keys.js";
 import { link, match, parse } from "./core/router.js";
 import { routes } from "./routes.js";
+import { account, applyScheme } from "./shell/account.js";
+import { goTo, showKeys } from "./shell/keys.js";
+import { askToSignIn, signInForm } from "./shell/sign-in.js";
 
 /**
  * What a view is given.
@@ -57,13 +54,13 @@ export class Shell {
     this.crumbs = h("nav.crumbs", { "aria-label": "Where you are" });
     this.page = h("main.page", { id: "page", tabindex: -1 });
     this.banner = h("div.banner", { role: "status", hidden: true }, icon("alert"),
-      h("p.grow", null, "The server does not answer. What you see may be old; it is tried again."));
+      h("p.grow", null, "The server does not answer. What you see may be out of date. The console tries again."));
     this.account = h("div.row.nowrap");
   }
 
   async start() {
-    applyScheme(readScheme());
-    hooks.signedOut = () => this.askToSignIn();
+    applyScheme();
+    hooks.signedOut = askToSignIn;
     fill(this.root, loadingState());
     try {
       await refresh();
@@ -73,16 +70,18 @@ export class Shell {
       return;
     }
     const forever = new AbortController().signal;
-    session.follow((value) => this.showAccount(value), forever);
+    session.follow((value) => { fill(this.account, account(value)); }, forever);
     isReachable.follow((answers) => { this.banner.hidden = answers; if (!answers) this.wait(); }, forever);
     keys(forever, {
-      "?": ["Show what can be typed", () => this.showKeys()],
-      "g": ["Go to a database by name", () => this.goTo()],
+      "?": ["Show keyboard shortcuts", showKeys],
+      "g": ["Go to a database by name", goTo],
     });
     window.addEventListener("hashchange", () => this.show());
     window.addEventListener("beforeunload", (event) => { if (this.guard) event.preventDefault(); });
-    if (session.value?.isRequired) { this.gate(); return; }
-    this.frame();
+    if (!session.value?.isRequired) { this.frame(); return; }
+    const form = signInForm(() => { this.shownHash = ""; this.frame(); });
+    fill(this.root, h("main.gate", null, form));
+    form.querySelector("input")?.focus();
   }
 
   /**
@@ -143,8 +142,8 @@ export class Shell {
     if (!found) {
       fill(this.page, emptyState({
         icon: "search",
-        title: "There is no such page",
-        text: "The address names nothing that the console shows.",
+        title: "Page not found",
+        text: "The console has no page at this address.",
         action: h("a.button", { href: "#/" }, "All databases"),
       }));
       return;
@@ -186,104 +185,6 @@ export class Shell {
     }));
   }
 
-  /** @param {import("./api/server.js").Session | null} value */
-  showAccount(value) {
-    const scheme = menuButton({
-      title: "Light or dark", icon: "scheme", kind: "plain small",
-      items: () => ["auto", "light", "dark"].map((name) => ({
-        label: { auto: "As the system", light: "Light", dark: "Dark" }[name] ?? name, checked: readScheme() === name,
-        call: () => { localStorage.setItem("divan.scheme", name); applyScheme(name); },
-      })),
-    });
-    const who = value?.name
-      ? menuButton({
-        label: value.name,
-        icon: "user",
-        kind: "plain small",
-        items: () => [{
-          label: "Sign out",
-          icon: "signOut",
-          call: () => signOut().then(() => location.reload()).catch(toastError),
-        }],
-      })
-      : value?.isAdmin
-        ? h("span.tag.wide-only", { title: "Every program on this machine may use this server without a name." },
-          "Everybody may do everything")
-        : null;
-    fill(this.account, who, scheme, button({
-      title: "What can be typed",
-      icon: "menu",
-      kind: "plain small",
-      onclick: () => this.showKeys(),
-      props: { class: "wide-only" },
-    }));
-  }
-
-  /** The page that asks for a name and a password before anything else. */
-  gate() {
-    const form = this.signInForm(() => { this.shownHash = ""; this.frame(); });
-    fill(this.root, h("main.gate", null, form));
-    /** @type {HTMLElement | null} */ (form.querySelector("input"))?.focus();
-  }
-
-  /**
-   * @param {() => void} then
-   * @returns {HTMLFormElement}
-   */
-  signInForm(then) {
-    const name = input({ name: "name", autocomplete: "username", required: true });
-    const password = input({ name: "password", type: "password", autocomplete: "current-password", required: true });
-    const line = field({ label: "Password", input: password });
-    const submit = h("button.button.primary", { type: "submit" }, "Sign in");
-    return h("form.panel", {
-      onsubmit: async (/** @type {Event} */ event) => {
-        event.preventDefault();
-        submit.disabled = true;
-        line.wrong = "";
-        try {
-          await signIn(name.value, password.value);
-          then();
-        } catch (error) {
-          line.wrong = /** @type {Error} */ (error).message;
-        } finally {
-          submit.disabled = false;
-        }
-      },
-    },
-    h("div.row", null,
-      h("img", { src: "icon.svg", alt: "", width: 32, height: 32 }),
-      h("h1", null, "Sign in to Divan")),
-    field({ label: "Name", input: name }), line, submit);
-  }
-
-  /** The session has ended in the middle of something: what is on the page stays. */
-  async askToSignIn() {
-    // A server answers 401, too, when a user who is signed in may not do something: then the session has not ended.
-    const current = await api.get("/_session").catch(() => null);
-    if (!current || current.userCtx.name === (session.value?.name ?? null)) return;
-    if (this.isAsking || this.root.querySelector(".gate")) return;
-    this.isAsking = true;
-    try {
-      // A server answers 401 also where a user who is signed in lacks a right.
-      const answer = await api.get("/_session");
-      if (answer.userCtx.name === null) await this.showSessionEnd();
-    } catch { /* The banner tells that the server does not answer. */ } finally { this.isAsking = false; }
-  }
-
-  async showSessionEnd() {
-    const name = input({ autocomplete: "username", value: session.value?.name ?? "" });
-    const password = input({ type: "password", autocomplete: "current-password" });
-    await openDialog({
-      title: "Your session has ended", action: "Sign in",
-      body: [
-        h("p", null, "Sign in again to go on. Nothing on this page is lost."),
-        field({ label: "Name", input: name }),
-        field({ label: "Password", input: password }),
-      ],
-      submit: () => signIn(name.value, password.value),
-    });
-  }
-
   /** Asks whether the server is back, until it is. */
   wait() {
     if (this.waiting) return;
@@ -293,65 +194,4 @@ export class Shell {
     };
     setTimeout(again, 1000);
   }
-
-  showKeys() {
-    openDialog({
-      title: "What can be typed",
-      body: h("table.table", null, h("tbody", null, listed().map((one) =>
-        h("tr", null,
-          h("td", null, one.keys.split("+").map((key) => [h("kbd", null, key === "mod" ? "Ctrl" : key), " "])),
-          h("td", null, one.does))))),
-    });
-  }
-
-  async goTo() {
-    const name = input({ placeholder: "notes" });
-    const line = field({ label: "Database", input: name });
-    await openDialog({
-      title: "Go to a database", action: "Go", body: line,
-      submit: () => { if (name.value) location.hash = link("db", name.value, "docs"); },
-    });
-  }
-}
-
-/** @returns {string} */
-function readScheme() { return localStorage.getItem("divan.scheme") ?? "auto"; }
-
-/** @param {string} scheme */
-function applyScheme(scheme) {
-  if (scheme === "auto") delete document.documentElement.dataset.scheme;
-  else document.documentElement.dataset.scheme = scheme;
-}
-
-/**
- * The links between the parts of a database, which each of its views has above.
- *
- * @param {string} database
- * @param {"docs" | "ask" | "indexes" | "conflicts" | "live" | "storage" | "access"} current
- * @returns {HTMLElement}
- */
-export function databaseTabs(database, current) {
-  const tabs = /** @type {const} */ ([
-    ["docs", "Documents", "document"], ["ask", "Ask", "ask"],
-    ["indexes", "Indexes", "index"], ["conflicts", "Conflicts", "fork"],
-    ["live", "Live", "live"], ["storage", "Storage", "chart"], ["access", "Access", "key"],
-  ]);
-  return linkTabs({
-    label: `Parts of ${database}`,
-    tabs: tabs.map(([part, label, name]) => ({
-      label,
-      icon: name,
-      href: link("db", database, part),
-      isCurrent: part === current,
-    })),
-  });
-}
-
-/**
- * @param {string} database
- * @param {...{ label: string, href?: string }} more
- * @returns {{ label: string, href?: string }[]}
- */
-export function databaseCrumbs(database, ...more) {
-  return [{ label: "Databases", href: "#/" }, { label: database, href: link("db", database, "docs") }, ...more];
 }

@@ -100,187 +100,187 @@ static const unsigned char file_22[] = {
 };
 
 static const unsigned char file_23[] = {
-#embed "../../Console/js/access/measured.js"
-};
-
-static const unsigned char file_24[] = {
 #embed "../../Console/js/access/parts.js"
 };
 
-static const unsigned char file_25[] = {
+static const unsigned char file_24[] = {
 #embed "../../Console/js/access/permission.js"
 };
 
-static const unsigned char file_26[] = {
+static const unsigned char file_25[] = {
 #embed "../../Console/js/access/rights.js"
 };
 
-static const unsigned char file_27[] = {
+static const unsigned char file_26[] = {
 #embed "../../Console/js/access/roles.js"
 };
 
-static const unsigned char file_28[] = {
+static const unsigned char file_27[] = {
 #embed "../../Console/js/access/security.js"
 };
 
-static const unsigned char file_29[] = {
+static const unsigned char file_28[] = {
 #embed "../../Console/js/access/tokens.js"
 };
 
-static const unsigned char file_30[] = {
+static const unsigned char file_29[] = {
 #embed "../../Console/js/access/user-dialogs.js"
 };
 
-static const unsigned char file_31[] = {
+static const unsigned char file_30[] = {
 #embed "../../Console/js/access/users.js"
 };
 
-static const unsigned char file_32[] = {
+static const unsigned char file_31[] = {
 #embed "../../Console/js/access/you.js"
 };
 
-static const unsigned char file_33[] = {
+static const unsigned char file_32[] = {
 #embed "../../Console/js/api/changes.js"
 };
 
-static const unsigned char file_34[] = {
+static const unsigned char file_33[] = {
 #embed "../../Console/js/api/client.js"
 };
 
-static const unsigned char file_35[] = {
+static const unsigned char file_34[] = {
 #embed "../../Console/js/api/couch.js"
 };
 
-static const unsigned char file_36[] = {
+static const unsigned char file_35[] = {
 #embed "../../Console/js/api/exact.js"
 };
 
-static const unsigned char file_37[] = {
+static const unsigned char file_36[] = {
 #embed "../../Console/js/api/server.js"
 };
 
-static const unsigned char file_38[] = {
+static const unsigned char file_37[] = {
 #embed "../../Console/js/ask/advice.js"
 };
 
-static const unsigned char file_39[] = {
+static const unsigned char file_38[] = {
 #embed "../../Console/js/ask/builder-model.js"
 };
 
-static const unsigned char file_40[] = {
+static const unsigned char file_39[] = {
 #embed "../../Console/js/ask/builder.js"
 };
 
-static const unsigned char file_41[] = {
+static const unsigned char file_40[] = {
 #embed "../../Console/js/ask/chart-choice.js"
 };
 
-static const unsigned char file_42[] = {
+static const unsigned char file_41[] = {
 #embed "../../Console/js/ask/explain.js"
 };
 
-static const unsigned char file_43[] = {
+static const unsigned char file_42[] = {
 #embed "../../Console/js/ask/export.js"
 };
 
-static const unsigned char file_44[] = {
+static const unsigned char file_43[] = {
 #embed "../../Console/js/ask/forms.js"
 };
 
-static const unsigned char file_45[] = {
+static const unsigned char file_44[] = {
 #embed "../../Console/js/ask/places.js"
 };
 
-static const unsigned char file_46[] = {
+static const unsigned char file_45[] = {
 #embed "../../Console/js/ask/question.js"
 };
 
-static const unsigned char file_47[] = {
+static const unsigned char file_46[] = {
 #embed "../../Console/js/ask/results.js"
 };
 
-static const unsigned char file_48[] = {
+static const unsigned char file_47[] = {
 #embed "../../Console/js/ask/rows.js"
 };
 
-static const unsigned char file_49[] = {
+static const unsigned char file_48[] = {
 #embed "../../Console/js/ask/saved.js"
 };
 
-static const unsigned char file_50[] = {
+static const unsigned char file_49[] = {
 #embed "../../Console/js/ask/snippets.js"
 };
 
-static const unsigned char file_51[] = {
+static const unsigned char file_50[] = {
 #embed "../../Console/js/ask/table.js"
 };
 
-static const unsigned char file_52[] = {
+static const unsigned char file_51[] = {
 #embed "../../Console/js/components/button.js"
 };
 
-static const unsigned char file_53[] = {
+static const unsigned char file_52[] = {
 #embed "../../Console/js/components/chart.js"
 };
 
-static const unsigned char file_54[] = {
+static const unsigned char file_53[] = {
 #embed "../../Console/js/components/copy.js"
 };
 
-static const unsigned char file_55[] = {
+static const unsigned char file_54[] = {
 #embed "../../Console/js/components/dialog.js"
 };
 
-static const unsigned char file_56[] = {
+static const unsigned char file_55[] = {
 #embed "../../Console/js/components/diff.js"
 };
 
-static const unsigned char file_57[] = {
+static const unsigned char file_56[] = {
 #embed "../../Console/js/components/field.js"
 };
 
-static const unsigned char file_58[] = {
+static const unsigned char file_57[] = {
 #embed "../../Console/js/components/icon.js"
 };
 
-static const unsigned char file_59[] = {
+static const unsigned char file_58[] = {
 #embed "../../Console/js/components/json-editor-find.js"
 };
 
-static const unsigned char file_60[] = {
+static const unsigned char file_59[] = {
 #embed "../../Console/js/components/json-editor-folds.js"
 };
 
-static const unsigned char file_61[] = {
+static const unsigned char file_60[] = {
 #embed "../../Console/js/components/json-editor-history.js"
 };
 
-static const unsigned char file_62[] = {
+static const unsigned char file_61[] = {
 #embed "../../Console/js/components/json-editor-lines.js"
 };
 
-static const unsigned char file_63[] = {
+static const unsigned char file_62[] = {
 #embed "../../Console/js/components/json-editor-typing.js"
 };
 
-static const unsigned char file_64[] = {
+static const unsigned char file_63[] = {
 #embed "../../Console/js/components/json-editor.js"
 };
 
-static const unsigned char file_65[] = {
+static const unsigned char file_64[] = {
 #embed "../../Console/js/components/json-text.js"
 };
 
-static const unsigned char file_66[] = {
+static const unsigned char file_65[] = {
 #embed "../../Console/js/components/json-view.js"
 };
 
-static const unsigned char file_67[] = {
+static const unsigned char file_66[] = {
 #embed "../../Console/js/components/map.js"
 };
 
-static const unsigned char file_68[] = {
+static const unsigned char file_67[] = {
 #embed "../../Console/js/components/menu.js"
+};
+
+static const unsigned char file_68[] = {
+#embed "../../Console/js/components/progress.js"
 };
 
 static const unsigned char file_69[] = {
@@ -336,366 +336,426 @@ static const unsigned char file_81[] = {
 };
 
 static const unsigned char file_82[] = {
-#embed "../../Console/js/core/format.js"
+#embed "../../Console/js/core/download.js"
 };
 
 static const unsigned char file_83[] = {
-#embed "../../Console/js/core/keys.js"
+#embed "../../Console/js/core/format.js"
 };
 
 static const unsigned char file_84[] = {
-#embed "../../Console/js/core/merge.js"
+#embed "../../Console/js/core/json.js"
 };
 
 static const unsigned char file_85[] = {
-#embed "../../Console/js/core/router.js"
+#embed "../../Console/js/core/keys.js"
 };
 
 static const unsigned char file_86[] = {
-#embed "../../Console/js/core/signal.js"
+#embed "../../Console/js/core/merge.js"
 };
 
 static const unsigned char file_87[] = {
-#embed "../../Console/js/core/style.js"
+#embed "../../Console/js/core/revision.js"
 };
 
 static const unsigned char file_88[] = {
-#embed "../../Console/js/core/waiting.js"
+#embed "../../Console/js/core/router.js"
 };
 
 static const unsigned char file_89[] = {
-#embed "../../Console/js/databases/create-index.js"
+#embed "../../Console/js/core/signal.js"
 };
 
 static const unsigned char file_90[] = {
-#embed "../../Console/js/databases/create.js"
+#embed "../../Console/js/core/style.js"
 };
 
 static const unsigned char file_91[] = {
-#embed "../../Console/js/databases/designs.js"
+#embed "../../Console/js/core/waiting.js"
 };
 
 static const unsigned char file_92[] = {
-#embed "../../Console/js/databases/indexes.js"
+#embed "../../Console/js/databases/create-index.js"
 };
 
 static const unsigned char file_93[] = {
-#embed "../../Console/js/databases/line.js"
+#embed "../../Console/js/databases/create.js"
 };
 
 static const unsigned char file_94[] = {
-#embed "../../Console/js/databases/rates.js"
+#embed "../../Console/js/databases/designs.js"
 };
 
 static const unsigned char file_95[] = {
-#embed "../../Console/js/databases/row.js"
+#embed "../../Console/js/databases/indexes.js"
 };
 
 static const unsigned char file_96[] = {
-#embed "../../Console/js/databases/sample.js"
+#embed "../../Console/js/databases/line.js"
 };
 
 static const unsigned char file_97[] = {
-#embed "../../Console/js/document/attachments.js"
+#embed "../../Console/js/databases/rates.js"
 };
 
 static const unsigned char file_98[] = {
-#embed "../../Console/js/document/drafts.js"
+#embed "../../Console/js/databases/row.js"
 };
 
 static const unsigned char file_99[] = {
-#embed "../../Console/js/document/facts.js"
+#embed "../../Console/js/databases/sample.js"
 };
 
 static const unsigned char file_100[] = {
-#embed "../../Console/js/document/functions.js"
+#embed "../../Console/js/document/attachments.js"
 };
 
 static const unsigned char file_101[] = {
-#embed "../../Console/js/document/head.js"
+#embed "../../Console/js/document/drafts.js"
 };
 
 static const unsigned char file_102[] = {
-#embed "../../Console/js/document/links.js"
+#embed "../../Console/js/document/facts.js"
 };
 
 static const unsigned char file_103[] = {
-#embed "../../Console/js/document/merge.js"
+#embed "../../Console/js/document/feed.js"
 };
 
 static const unsigned char file_104[] = {
-#embed "../../Console/js/document/missing.js"
+#embed "../../Console/js/document/functions.js"
 };
 
 static const unsigned char file_105[] = {
-#embed "../../Console/js/document/others.js"
+#embed "../../Console/js/document/head.js"
 };
 
 static const unsigned char file_106[] = {
-#embed "../../Console/js/document/own.js"
+#embed "../../Console/js/document/layout.js"
 };
 
 static const unsigned char file_107[] = {
-#embed "../../Console/js/document/page.js"
+#embed "../../Console/js/document/links.js"
 };
 
 static const unsigned char file_108[] = {
-#embed "../../Console/js/document/preview.js"
+#embed "../../Console/js/document/merge.js"
 };
 
 static const unsigned char file_109[] = {
-#embed "../../Console/js/document/remove.js"
+#embed "../../Console/js/document/missing.js"
 };
 
 static const unsigned char file_110[] = {
-#embed "../../Console/js/document/store.js"
+#embed "../../Console/js/document/others.js"
 };
 
 static const unsigned char file_111[] = {
-#embed "../../Console/js/document/unsaved.js"
+#embed "../../Console/js/document/own.js"
 };
 
 static const unsigned char file_112[] = {
-#embed "../../Console/js/documents/actions.js"
+#embed "../../Console/js/document/page.js"
 };
 
 static const unsigned char file_113[] = {
-#embed "../../Console/js/documents/bulk.js"
+#embed "../../Console/js/document/preview.js"
 };
 
 static const unsigned char file_114[] = {
-#embed "../../Console/js/documents/columns.js"
+#embed "../../Console/js/document/remove.js"
 };
 
 static const unsigned char file_115[] = {
-#embed "../../Console/js/documents/export.js"
+#embed "../../Console/js/document/saving.js"
 };
 
 static const unsigned char file_116[] = {
-#embed "../../Console/js/documents/facets.js"
+#embed "../../Console/js/document/store.js"
 };
 
 static const unsigned char file_117[] = {
-#embed "../../Console/js/documents/filter.js"
+#embed "../../Console/js/document/unsaved.js"
 };
 
 static const unsigned char file_118[] = {
-#embed "../../Console/js/documents/lines.js"
+#embed "../../Console/js/documents/actions.js"
 };
 
 static const unsigned char file_119[] = {
-#embed "../../Console/js/documents/list.js"
+#embed "../../Console/js/documents/bulk.js"
 };
 
 static const unsigned char file_120[] = {
-#embed "../../Console/js/documents/live.js"
+#embed "../../Console/js/documents/columns.js"
 };
 
 static const unsigned char file_121[] = {
-#embed "../../Console/js/documents/pages.js"
+#embed "../../Console/js/documents/export.js"
 };
 
 static const unsigned char file_122[] = {
-#embed "../../Console/js/documents/selection.js"
+#embed "../../Console/js/documents/facets.js"
 };
 
 static const unsigned char file_123[] = {
-#embed "../../Console/js/documents/sources.js"
+#embed "../../Console/js/documents/filter.js"
 };
 
 static const unsigned char file_124[] = {
-#embed "../../Console/js/documents/tools.js"
+#embed "../../Console/js/documents/lines.js"
 };
 
 static const unsigned char file_125[] = {
-#embed "../../Console/js/documents/work.js"
+#embed "../../Console/js/documents/list.js"
 };
 
 static const unsigned char file_126[] = {
-#embed "../../Console/js/live/filters.js"
+#embed "../../Console/js/documents/live.js"
 };
 
 static const unsigned char file_127[] = {
-#embed "../../Console/js/live/line.js"
+#embed "../../Console/js/documents/pages.js"
 };
 
 static const unsigned char file_128[] = {
-#embed "../../Console/js/live/log.js"
+#embed "../../Console/js/documents/selection.js"
 };
 
 static const unsigned char file_129[] = {
-#embed "../../Console/js/live/shares.js"
+#embed "../../Console/js/documents/sources.js"
 };
 
 static const unsigned char file_130[] = {
-#embed "../../Console/js/live/start.js"
+#embed "../../Console/js/documents/tools.js"
 };
 
 static const unsigned char file_131[] = {
-#embed "../../Console/js/live/toolbar.js"
+#embed "../../Console/js/documents/work.js"
 };
 
 static const unsigned char file_132[] = {
-#embed "../../Console/js/main.js"
+#embed "../../Console/js/live/filters.js"
 };
 
 static const unsigned char file_133[] = {
-#embed "../../Console/js/maintenance/backup.js"
+#embed "../../Console/js/live/line.js"
 };
 
 static const unsigned char file_134[] = {
-#embed "../../Console/js/maintenance/operations.js"
+#embed "../../Console/js/live/log.js"
 };
 
 static const unsigned char file_135[] = {
-#embed "../../Console/js/maintenance/work.js"
+#embed "../../Console/js/live/shares.js"
 };
 
 static const unsigned char file_136[] = {
-#embed "../../Console/js/routes.js"
+#embed "../../Console/js/live/start.js"
 };
 
 static const unsigned char file_137[] = {
-#embed "../../Console/js/server/about.js"
+#embed "../../Console/js/live/toolbar.js"
 };
 
 static const unsigned char file_138[] = {
-#embed "../../Console/js/server/configuration.js"
+#embed "../../Console/js/main.js"
 };
 
 static const unsigned char file_139[] = {
-#embed "../../Console/js/server/keys-known.js"
+#embed "../../Console/js/maintenance/backup.js"
 };
 
 static const unsigned char file_140[] = {
-#embed "../../Console/js/server/log.js"
+#embed "../../Console/js/maintenance/operations.js"
 };
 
 static const unsigned char file_141[] = {
-#embed "../../Console/js/server/metrics.js"
+#embed "../../Console/js/maintenance/tasks.js"
 };
 
 static const unsigned char file_142[] = {
-#embed "../../Console/js/server/tasks.js"
+#embed "../../Console/js/routes.js"
 };
 
 static const unsigned char file_143[] = {
-#embed "../../Console/js/shell.js"
+#embed "../../Console/js/server/about.js"
 };
 
 static const unsigned char file_144[] = {
-#embed "../../Console/js/sync/actions.js"
+#embed "../../Console/js/server/configuration.js"
 };
 
 static const unsigned char file_145[] = {
-#embed "../../Console/js/sync/ask-panel.js"
+#embed "../../Console/js/server/keys-known.js"
 };
 
 static const unsigned char file_146[] = {
-#embed "../../Console/js/sync/edge.js"
+#embed "../../Console/js/server/log.js"
 };
 
 static const unsigned char file_147[] = {
-#embed "../../Console/js/sync/end-field.js"
+#embed "../../Console/js/server/metrics.js"
 };
 
 static const unsigned char file_148[] = {
-#embed "../../Console/js/sync/ends.js"
+#embed "../../Console/js/server/tasks.js"
 };
 
 static const unsigned char file_149[] = {
-#embed "../../Console/js/sync/jobs.js"
+#embed "../../Console/js/shell.js"
 };
 
 static const unsigned char file_150[] = {
-#embed "../../Console/js/sync/peers.js"
+#embed "../../Console/js/shell/account.js"
 };
 
 static const unsigned char file_151[] = {
-#embed "../../Console/js/sync/rates.js"
+#embed "../../Console/js/shell/database.js"
 };
 
 static const unsigned char file_152[] = {
-#embed "../../Console/js/sync/row.js"
+#embed "../../Console/js/shell/keys.js"
 };
 
 static const unsigned char file_153[] = {
-#embed "../../Console/js/sync/scope-field.js"
+#embed "../../Console/js/shell/sign-in.js"
 };
 
 static const unsigned char file_154[] = {
-#embed "../../Console/js/sync/scope.js"
+#embed "../../Console/js/sync/actions.js"
 };
 
 static const unsigned char file_155[] = {
-#embed "../../Console/js/sync/timeline.js"
+#embed "../../Console/js/sync/ask-panel.js"
 };
 
 static const unsigned char file_156[] = {
-#embed "../../Console/js/sync/why.js"
+#embed "../../Console/js/sync/device-actions.js"
 };
 
 static const unsigned char file_157[] = {
-#embed "../../Console/js/sync/words.js"
+#embed "../../Console/js/sync/device-link.js"
 };
 
 static const unsigned char file_158[] = {
-#embed "../../Console/js/views/access.js"
+#embed "../../Console/js/sync/device-row.js"
 };
 
 static const unsigned char file_159[] = {
-#embed "../../Console/js/views/ask.js"
+#embed "../../Console/js/sync/edge.js"
 };
 
 static const unsigned char file_160[] = {
-#embed "../../Console/js/views/conflicts.js"
+#embed "../../Console/js/sync/end-field.js"
 };
 
 static const unsigned char file_161[] = {
-#embed "../../Console/js/views/database-access.js"
+#embed "../../Console/js/sync/ends.js"
 };
 
 static const unsigned char file_162[] = {
-#embed "../../Console/js/views/document.js"
+#embed "../../Console/js/sync/jobs.js"
 };
 
 static const unsigned char file_163[] = {
-#embed "../../Console/js/views/documents.js"
+#embed "../../Console/js/sync/pairing.js"
 };
 
 static const unsigned char file_164[] = {
-#embed "../../Console/js/views/history.js"
+#embed "../../Console/js/sync/peers.js"
 };
 
 static const unsigned char file_165[] = {
-#embed "../../Console/js/views/indexes.js"
+#embed "../../Console/js/sync/qr-picture.js"
 };
 
 static const unsigned char file_166[] = {
-#embed "../../Console/js/views/live.js"
+#embed "../../Console/js/sync/rates.js"
 };
 
 static const unsigned char file_167[] = {
-#embed "../../Console/js/views/overview.js"
+#embed "../../Console/js/sync/row.js"
 };
 
 static const unsigned char file_168[] = {
-#embed "../../Console/js/views/server.js"
+#embed "../../Console/js/sync/scope-field.js"
 };
 
 static const unsigned char file_169[] = {
-#embed "../../Console/js/views/storage.js"
+#embed "../../Console/js/sync/scope.js"
 };
 
 static const unsigned char file_170[] = {
-#embed "../../Console/js/views/sync-job.js"
+#embed "../../Console/js/sync/timeline.js"
 };
 
 static const unsigned char file_171[] = {
-#embed "../../Console/js/views/sync-new.js"
+#embed "../../Console/js/sync/why.js"
 };
 
 static const unsigned char file_172[] = {
+#embed "../../Console/js/sync/words.js"
+};
+
+static const unsigned char file_173[] = {
+#embed "../../Console/js/views/access.js"
+};
+
+static const unsigned char file_174[] = {
+#embed "../../Console/js/views/ask.js"
+};
+
+static const unsigned char file_175[] = {
+#embed "../../Console/js/views/conflicts.js"
+};
+
+static const unsigned char file_176[] = {
+#embed "../../Console/js/views/database-access.js"
+};
+
+static const unsigned char file_177[] = {
+#embed "../../Console/js/views/document.js"
+};
+
+static const unsigned char file_178[] = {
+#embed "../../Console/js/views/documents.js"
+};
+
+static const unsigned char file_179[] = {
+#embed "../../Console/js/views/history.js"
+};
+
+static const unsigned char file_180[] = {
+#embed "../../Console/js/views/indexes.js"
+};
+
+static const unsigned char file_181[] = {
+#embed "../../Console/js/views/live.js"
+};
+
+static const unsigned char file_182[] = {
+#embed "../../Console/js/views/overview.js"
+};
+
+static const unsigned char file_183[] = {
+#embed "../../Console/js/views/server.js"
+};
+
+static const unsigned char file_184[] = {
+#embed "../../Console/js/views/storage.js"
+};
+
+static const unsigned char file_185[] = {
+#embed "../../Console/js/views/sync-job.js"
+};
+
+static const unsigned char file_186[] = {
+#embed "../../Console/js/views/sync-new.js"
+};
+
+static const unsigned char file_187[] = {
 #embed "../../Console/js/views/sync.js"
 };
 
@@ -725,52 +785,52 @@ static const struct divan_console_file files[] = {
     {"index.html", file_20, sizeof file_20},
     {"js/access/accounts.js", file_21, sizeof file_21},
     {"js/access/list-field.js", file_22, sizeof file_22},
-    {"js/access/measured.js", file_23, sizeof file_23},
-    {"js/access/parts.js", file_24, sizeof file_24},
-    {"js/access/permission.js", file_25, sizeof file_25},
-    {"js/access/rights.js", file_26, sizeof file_26},
-    {"js/access/roles.js", file_27, sizeof file_27},
-    {"js/access/security.js", file_28, sizeof file_28},
-    {"js/access/tokens.js", file_29, sizeof file_29},
-    {"js/access/user-dialogs.js", file_30, sizeof file_30},
-    {"js/access/users.js", file_31, sizeof file_31},
-    {"js/access/you.js", file_32, sizeof file_32},
-    {"js/api/changes.js", file_33, sizeof file_33},
-    {"js/api/client.js", file_34, sizeof file_34},
-    {"js/api/couch.js", file_35, sizeof file_35},
-    {"js/api/exact.js", file_36, sizeof file_36},
-    {"js/api/server.js", file_37, sizeof file_37},
-    {"js/ask/advice.js", file_38, sizeof file_38},
-    {"js/ask/builder-model.js", file_39, sizeof file_39},
-    {"js/ask/builder.js", file_40, sizeof file_40},
-    {"js/ask/chart-choice.js", file_41, sizeof file_41},
-    {"js/ask/explain.js", file_42, sizeof file_42},
-    {"js/ask/export.js", file_43, sizeof file_43},
-    {"js/ask/forms.js", file_44, sizeof file_44},
-    {"js/ask/places.js", file_45, sizeof file_45},
-    {"js/ask/question.js", file_46, sizeof file_46},
-    {"js/ask/results.js", file_47, sizeof file_47},
-    {"js/ask/rows.js", file_48, sizeof file_48},
-    {"js/ask/saved.js", file_49, sizeof file_49},
-    {"js/ask/snippets.js", file_50, sizeof file_50},
-    {"js/ask/table.js", file_51, sizeof file_51},
-    {"js/components/button.js", file_52, sizeof file_52},
-    {"js/components/chart.js", file_53, sizeof file_53},
-    {"js/components/copy.js", file_54, sizeof file_54},
-    {"js/components/dialog.js", file_55, sizeof file_55},
-    {"js/components/diff.js", file_56, sizeof file_56},
-    {"js/components/field.js", file_57, sizeof file_57},
-    {"js/components/icon.js", file_58, sizeof file_58},
-    {"js/components/json-editor-find.js", file_59, sizeof file_59},
-    {"js/components/json-editor-folds.js", file_60, sizeof file_60},
-    {"js/components/json-editor-history.js", file_61, sizeof file_61},
-    {"js/components/json-editor-lines.js", file_62, sizeof file_62},
-    {"js/components/json-editor-typing.js", file_63, sizeof file_63},
-    {"js/components/json-editor.js", file_64, sizeof file_64},
-    {"js/components/json-text.js", file_65, sizeof file_65},
-    {"js/components/json-view.js", file_66, sizeof file_66},
-    {"js/components/map.js", file_67, sizeof file_67},
-    {"js/components/menu.js", file_68, sizeof file_68},
+    {"js/access/parts.js", file_23, sizeof file_23},
+    {"js/access/permission.js", file_24, sizeof file_24},
+    {"js/access/rights.js", file_25, sizeof file_25},
+    {"js/access/roles.js", file_26, sizeof file_26},
+    {"js/access/security.js", file_27, sizeof file_27},
+    {"js/access/tokens.js", file_28, sizeof file_28},
+    {"js/access/user-dialogs.js", file_29, sizeof file_29},
+    {"js/access/users.js", file_30, sizeof file_30},
+    {"js/access/you.js", file_31, sizeof file_31},
+    {"js/api/changes.js", file_32, sizeof file_32},
+    {"js/api/client.js", file_33, sizeof file_33},
+    {"js/api/couch.js", file_34, sizeof file_34},
+    {"js/api/exact.js", file_35, sizeof file_35},
+    {"js/api/server.js", file_36, sizeof file_36},
+    {"js/ask/advice.js", file_37, sizeof file_37},
+    {"js/ask/builder-model.js", file_38, sizeof file_38},
+    {"js/ask/builder.js", file_39, sizeof file_39},
+    {"js/ask/chart-choice.js", file_40, sizeof file_40},
+    {"js/ask/explain.js", file_41, sizeof file_41},
+    {"js/ask/export.js", file_42, sizeof file_42},
+    {"js/ask/forms.js", file_43, sizeof file_43},
+    {"js/ask/places.js", file_44, sizeof file_44},
+    {"js/ask/question.js", file_45, sizeof file_45},
+    {"js/ask/results.js", file_46, sizeof file_46},
+    {"js/ask/rows.js", file_47, sizeof file_47},
+    {"js/ask/saved.js", file_48, sizeof file_48},
+    {"js/ask/snippets.js", file_49, sizeof file_49},
+    {"js/ask/table.js", file_50, sizeof file_50},
+    {"js/components/button.js", file_51, sizeof file_51},
+    {"js/components/chart.js", file_52, sizeof file_52},
+    {"js/components/copy.js", file_53, sizeof file_53},
+    {"js/components/dialog.js", file_54, sizeof file_54},
+    {"js/components/diff.js", file_55, sizeof file_55},
+    {"js/components/field.js", file_56, sizeof file_56},
+    {"js/components/icon.js", file_57, sizeof file_57},
+    {"js/components/json-editor-find.js", file_58, sizeof file_58},
+    {"js/components/json-editor-folds.js", file_59, sizeof file_59},
+    {"js/components/json-editor-history.js", file_60, sizeof file_60},
+    {"js/components/json-editor-lines.js", file_61, sizeof file_61},
+    {"js/components/json-editor-typing.js", file_62, sizeof file_62},
+    {"js/components/json-editor.js", file_63, sizeof file_63},
+    {"js/components/json-text.js", file_64, sizeof file_64},
+    {"js/components/json-view.js", file_65, sizeof file_65},
+    {"js/components/map.js", file_66, sizeof file_66},
+    {"js/components/menu.js", file_67, sizeof file_67},
+    {"js/components/progress.js", file_68, sizeof file_68},
     {"js/components/revision-tree.js", file_69, sizeof file_69},
     {"js/components/scale.js", file_70, sizeof file_70},
     {"js/components/states.js", file_71, sizeof file_71},
@@ -784,97 +844,112 @@ static const struct divan_console_file files[] = {
     {"js/conflicts/rules.js", file_79, sizeof file_79},
     {"js/conflicts/three-way.js", file_80, sizeof file_80},
     {"js/core/dom.js", file_81, sizeof file_81},
-    {"js/core/format.js", file_82, sizeof file_82},
-    {"js/core/keys.js", file_83, sizeof file_83},
-    {"js/core/merge.js", file_84, sizeof file_84},
-    {"js/core/router.js", file_85, sizeof file_85},
-    {"js/core/signal.js", file_86, sizeof file_86},
-    {"js/core/style.js", file_87, sizeof file_87},
-    {"js/core/waiting.js", file_88, sizeof file_88},
-    {"js/databases/create-index.js", file_89, sizeof file_89},
-    {"js/databases/create.js", file_90, sizeof file_90},
-    {"js/databases/designs.js", file_91, sizeof file_91},
-    {"js/databases/indexes.js", file_92, sizeof file_92},
-    {"js/databases/line.js", file_93, sizeof file_93},
-    {"js/databases/rates.js", file_94, sizeof file_94},
-    {"js/databases/row.js", file_95, sizeof file_95},
-    {"js/databases/sample.js", file_96, sizeof file_96},
-    {"js/document/attachments.js", file_97, sizeof file_97},
-    {"js/document/drafts.js", file_98, sizeof file_98},
-    {"js/document/facts.js", file_99, sizeof file_99},
-    {"js/document/functions.js", file_100, sizeof file_100},
-    {"js/document/head.js", file_101, sizeof file_101},
-    {"js/document/links.js", file_102, sizeof file_102},
-    {"js/document/merge.js", file_103, sizeof file_103},
-    {"js/document/missing.js", file_104, sizeof file_104},
-    {"js/document/others.js", file_105, sizeof file_105},
-    {"js/document/own.js", file_106, sizeof file_106},
-    {"js/document/page.js", file_107, sizeof file_107},
-    {"js/document/preview.js", file_108, sizeof file_108},
-    {"js/document/remove.js", file_109, sizeof file_109},
-    {"js/document/store.js", file_110, sizeof file_110},
-    {"js/document/unsaved.js", file_111, sizeof file_111},
-    {"js/documents/actions.js", file_112, sizeof file_112},
-    {"js/documents/bulk.js", file_113, sizeof file_113},
-    {"js/documents/columns.js", file_114, sizeof file_114},
-    {"js/documents/export.js", file_115, sizeof file_115},
-    {"js/documents/facets.js", file_116, sizeof file_116},
-    {"js/documents/filter.js", file_117, sizeof file_117},
-    {"js/documents/lines.js", file_118, sizeof file_118},
-    {"js/documents/list.js", file_119, sizeof file_119},
-    {"js/documents/live.js", file_120, sizeof file_120},
-    {"js/documents/pages.js", file_121, sizeof file_121},
-    {"js/documents/selection.js", file_122, sizeof file_122},
-    {"js/documents/sources.js", file_123, sizeof file_123},
-    {"js/documents/tools.js", file_124, sizeof file_124},
-    {"js/documents/work.js", file_125, sizeof file_125},
-    {"js/live/filters.js", file_126, sizeof file_126},
-    {"js/live/line.js", file_127, sizeof file_127},
-    {"js/live/log.js", file_128, sizeof file_128},
-    {"js/live/shares.js", file_129, sizeof file_129},
-    {"js/live/start.js", file_130, sizeof file_130},
-    {"js/live/toolbar.js", file_131, sizeof file_131},
-    {"js/main.js", file_132, sizeof file_132},
-    {"js/maintenance/backup.js", file_133, sizeof file_133},
-    {"js/maintenance/operations.js", file_134, sizeof file_134},
-    {"js/maintenance/work.js", file_135, sizeof file_135},
-    {"js/routes.js", file_136, sizeof file_136},
-    {"js/server/about.js", file_137, sizeof file_137},
-    {"js/server/configuration.js", file_138, sizeof file_138},
-    {"js/server/keys-known.js", file_139, sizeof file_139},
-    {"js/server/log.js", file_140, sizeof file_140},
-    {"js/server/metrics.js", file_141, sizeof file_141},
-    {"js/server/tasks.js", file_142, sizeof file_142},
-    {"js/shell.js", file_143, sizeof file_143},
-    {"js/sync/actions.js", file_144, sizeof file_144},
-    {"js/sync/ask-panel.js", file_145, sizeof file_145},
-    {"js/sync/edge.js", file_146, sizeof file_146},
-    {"js/sync/end-field.js", file_147, sizeof file_147},
-    {"js/sync/ends.js", file_148, sizeof file_148},
-    {"js/sync/jobs.js", file_149, sizeof file_149},
-    {"js/sync/peers.js", file_150, sizeof file_150},
-    {"js/sync/rates.js", file_151, sizeof file_151},
-    {"js/sync/row.js", file_152, sizeof file_152},
-    {"js/sync/scope-field.js", file_153, sizeof file_153},
-    {"js/sync/scope.js", file_154, sizeof file_154},
-    {"js/sync/timeline.js", file_155, sizeof file_155},
-    {"js/sync/why.js", file_156, sizeof file_156},
-    {"js/sync/words.js", file_157, sizeof file_157},
-    {"js/views/access.js", file_158, sizeof file_158},
-    {"js/views/ask.js", file_159, sizeof file_159},
-    {"js/views/conflicts.js", file_160, sizeof file_160},
-    {"js/views/database-access.js", file_161, sizeof file_161},
-    {"js/views/document.js", file_162, sizeof file_162},
-    {"js/views/documents.js", file_163, sizeof file_163},
-    {"js/views/history.js", file_164, sizeof file_164},
-    {"js/views/indexes.js", file_165, sizeof file_165},
-    {"js/views/live.js", file_166, sizeof file_166},
-    {"js/views/overview.js", file_167, sizeof file_167},
-    {"js/views/server.js", file_168, sizeof file_168},
-    {"js/views/storage.js", file_169, sizeof file_169},
-    {"js/views/sync-job.js", file_170, sizeof file_170},
-    {"js/views/sync-new.js", file_171, sizeof file_171},
-    {"js/views/sync.js", file_172, sizeof file_172},
+    {"js/core/download.js", file_82, sizeof file_82},
+    {"js/core/format.js", file_83, sizeof file_83},
+    {"js/core/json.js", file_84, sizeof file_84},
+    {"js/core/keys.js", file_85, sizeof file_85},
+    {"js/core/merge.js", file_86, sizeof file_86},
+    {"js/core/revision.js", file_87, sizeof file_87},
+    {"js/core/router.js", file_88, sizeof file_88},
+    {"js/core/signal.js", file_89, sizeof file_89},
+    {"js/core/style.js", file_90, sizeof file_90},
+    {"js/core/waiting.js", file_91, sizeof file_91},
+    {"js/databases/create-index.js", file_92, sizeof file_92},
+    {"js/databases/create.js", file_93, sizeof file_93},
+    {"js/databases/designs.js", file_94, sizeof file_94},
+    {"js/databases/indexes.js", file_95, sizeof file_95},
+    {"js/databases/line.js", file_96, sizeof file_96},
+    {"js/databases/rates.js", file_97, sizeof file_97},
+    {"js/databases/row.js", file_98, sizeof file_98},
+    {"js/databases/sample.js", file_99, sizeof file_99},
+    {"js/document/attachments.js", file_100, sizeof file_100},
+    {"js/document/drafts.js", file_101, sizeof file_101},
+    {"js/document/facts.js", file_102, sizeof file_102},
+    {"js/document/feed.js", file_103, sizeof file_103},
+    {"js/document/functions.js", file_104, sizeof file_104},
+    {"js/document/head.js", file_105, sizeof file_105},
+    {"js/document/layout.js", file_106, sizeof file_106},
+    {"js/document/links.js", file_107, sizeof file_107},
+    {"js/document/merge.js", file_108, sizeof file_108},
+    {"js/document/missing.js", file_109, sizeof file_109},
+    {"js/document/others.js", file_110, sizeof file_110},
+    {"js/document/own.js", file_111, sizeof file_111},
+    {"js/document/page.js", file_112, sizeof file_112},
+    {"js/document/preview.js", file_113, sizeof file_113},
+    {"js/document/remove.js", file_114, sizeof file_114},
+    {"js/document/saving.js", file_115, sizeof file_115},
+    {"js/document/store.js", file_116, sizeof file_116},
+    {"js/document/unsaved.js", file_117, sizeof file_117},
+    {"js/documents/actions.js", file_118, sizeof file_118},
+    {"js/documents/bulk.js", file_119, sizeof file_119},
+    {"js/documents/columns.js", file_120, sizeof file_120},
+    {"js/documents/export.js", file_121, sizeof file_121},
+    {"js/documents/facets.js", file_122, sizeof file_122},
+    {"js/documents/filter.js", file_123, sizeof file_123},
+    {"js/documents/lines.js", file_124, sizeof file_124},
+    {"js/documents/list.js", file_125, sizeof file_125},
+    {"js/documents/live.js", file_126, sizeof file_126},
+    {"js/documents/pages.js", file_127, sizeof file_127},
+    {"js/documents/selection.js", file_128, sizeof file_128},
+    {"js/documents/sources.js", file_129, sizeof file_129},
+    {"js/documents/tools.js", file_130, sizeof file_130},
+    {"js/documents/work.js", file_131, sizeof file_131},
+    {"js/live/filters.js", file_132, sizeof file_132},
+    {"js/live/line.js", file_133, sizeof file_133},
+    {"js/live/log.js", file_134, sizeof file_134},
+    {"js/live/shares.js", file_135, sizeof file_135},
+    {"js/live/start.js", file_136, sizeof file_136},
+    {"js/live/toolbar.js", file_137, sizeof file_137},
+    {"js/main.js", file_138, sizeof file_138},
+    {"js/maintenance/backup.js", file_139, sizeof file_139},
+    {"js/maintenance/operations.js", file_140, sizeof file_140},
+    {"js/maintenance/tasks.js", file_141, sizeof file_141},
+    {"js/routes.js", file_142, sizeof file_142},
+    {"js/server/about.js", file_143, sizeof file_143},
+    {"js/server/configuration.js", file_144, sizeof file_144},
+    {"js/server/keys-known.js", file_145, sizeof file_145},
+    {"js/server/log.js", file_146, sizeof file_146},
+    {"js/server/metrics.js", file_147, sizeof file_147},
+    {"js/server/tasks.js", file_148, sizeof file_148},
+    {"js/shell.js", file_149, sizeof file_149},
+    {"js/shell/account.js", file_150, sizeof file_150},
+    {"js/shell/database.js", file_151, sizeof file_151},
+    {"js/shell/keys.js", file_152, sizeof file_152},
+    {"js/shell/sign-in.js", file_153, sizeof file_153},
+    {"js/sync/actions.js", file_154, sizeof file_154},
+    {"js/sync/ask-panel.js", file_155, sizeof file_155},
+    {"js/sync/device-actions.js", file_156, sizeof file_156},
+    {"js/sync/device-link.js", file_157, sizeof file_157},
+    {"js/sync/device-row.js", file_158, sizeof file_158},
+    {"js/sync/edge.js", file_159, sizeof file_159},
+    {"js/sync/end-field.js", file_160, sizeof file_160},
+    {"js/sync/ends.js", file_161, sizeof file_161},
+    {"js/sync/jobs.js", file_162, sizeof file_162},
+    {"js/sync/pairing.js", file_163, sizeof file_163},
+    {"js/sync/peers.js", file_164, sizeof file_164},
+    {"js/sync/qr-picture.js", file_165, sizeof file_165},
+    {"js/sync/rates.js", file_166, sizeof file_166},
+    {"js/sync/row.js", file_167, sizeof file_167},
+    {"js/sync/scope-field.js", file_168, sizeof file_168},
+    {"js/sync/scope.js", file_169, sizeof file_169},
+    {"js/sync/timeline.js", file_170, sizeof file_170},
+    {"js/sync/why.js", file_171, sizeof file_171},
+    {"js/sync/words.js", file_172, sizeof file_172},
+    {"js/views/access.js", file_173, sizeof file_173},
+    {"js/views/ask.js", file_174, sizeof file_174},
+    {"js/views/conflicts.js", file_175, sizeof file_175},
+    {"js/views/database-access.js", file_176, sizeof file_176},
+    {"js/views/document.js", file_177, sizeof file_177},
+    {"js/views/documents.js", file_178, sizeof file_178},
+    {"js/views/history.js", file_179, sizeof file_179},
+    {"js/views/indexes.js", file_180, sizeof file_180},
+    {"js/views/live.js", file_181, sizeof file_181},
+    {"js/views/overview.js", file_182, sizeof file_182},
+    {"js/views/server.js", file_183, sizeof file_183},
+    {"js/views/storage.js", file_184, sizeof file_184},
+    {"js/views/sync-job.js", file_185, sizeof file_185},
+    {"js/views/sync-new.js", file_186, sizeof file_186},
+    {"js/views/sync.js", file_187, sizeof file_187},
 };
 
 size_t divan_console_count(void) { return sizeof files / sizeof files[0]; }

@@ -43,7 +43,19 @@ def orders(server, count=600, name="orders", design=True):
 
 def conflict(server, database, id, sides, base=None):
     """A document with an ancestor and a leaf for each of `sides`, which are its contents; returns the revisions of the sides."""
-    base = base if base is not None else {"title": "first"}
+    docs, revisions = _branches(id, sides, base if base is not None else {"title": "first"})
+    server.bulk(database, docs, new_edits=False)
+    return revisions
+
+
+def conflicts(server, database, ids, sides, base):
+    """Documents with the same conflict, as many by one request."""
+    docs = [doc for id in ids for doc in _branches(id, sides, base)[0]]
+    for start in range(0, len(docs), 3000):
+        server.bulk(database, docs[start:start + 3000], new_edits=False)
+
+
+def _branches(id, sides, base):
     first = "1-" + "a" * 32
     docs = [dict(base, _id=id, _rev=first, _revisions={"start": 1, "ids": ["a" * 32]})]
     revisions = []
@@ -51,8 +63,7 @@ def conflict(server, database, id, sides, base=None):
         hash = f"{number + 1:x}".rjust(32, "b")
         docs.append(dict(content, _id=id, _rev=f"2-{hash}", _revisions={"start": 2, "ids": [hash, "a" * 32]}))
         revisions.append(f"2-{hash}")
-    server.bulk(database, docs, new_edits=False)
-    return revisions
+    return docs, revisions
 
 
 def notes(server, count=60, conflicts=12, name="notes"):

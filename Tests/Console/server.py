@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,13 @@ def free_port():
         return one.getsockname()[1]
 
 
+def connection_to(port, scheme="http", timeout=60):
+    """A connection to the loopback; a device has a certificate that it has made itself."""
+    if scheme == "http":
+        return http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    return http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=ssl._create_unverified_context())
+
+
 def encoded(*words):
     """The path of words: "/notes/a%2Fb"; the slash of `_design/` and `_local/` stays."""
     quoted = [urllib.parse.quote(word, safe="") for word in words]
@@ -69,6 +77,7 @@ class Server:
     def __init__(self, *options, user=None):
         self.options = list(options) or ["--everybody"]
         self.user = user
+        self.scheme = "https" if "--nearby" in self.options else "http"
         self.folder = tempfile.mkdtemp(prefix="divan-console.")
         self.port = free_port()
         self.front_port = None
@@ -76,11 +85,11 @@ class Server:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def origin(self):
-        return f"http://127.0.0.1:{self.front_port or self.port}"
+        return f"http://127.0.0.1:{self.front_port}" if self.front_port else self.url
 
     @property
     def console(self):
@@ -93,7 +102,7 @@ class Server:
              "--port", str(self.port), "--color", "never"],
             stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         log.close()
-        self._wait_for(self.port, self.process, "/_up")
+        self._wait_for(self.port, self.process, "/_up", self.scheme)
         if os.environ.get("CONSOLE_SOURCES") or self.front_port or self.request("GET", "/_utils/").status != 200:
             self._start_front()
         return self
@@ -105,11 +114,11 @@ class Server:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         self._wait_for(self.front_port, self.front, "/_utils/")
 
-    def _wait_for(self, port, process, path, seconds=30):
+    def _wait_for(self, port, process, path, scheme="http", seconds=30):
         end = time.monotonic() + seconds
         while True:
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+                connection = connection_to(port, scheme, 10)
                 connection.request("GET", path)
                 connection.getresponse().read()
                 connection.close()
@@ -143,7 +152,7 @@ class Server:
             headers.setdefault("Content-Type", "application/json")
         if user := user or self.user:
             headers["Authorization"] = "Basic " + base64.b64encode(":".join(user).encode()).decode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = connection_to(self.port, self.scheme)
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()

@@ -34,7 +34,7 @@ class Access(WithUsers):
         b.click("button", "New user")
         dialog = b.find("dialog")
         b.click("button", "Create the user", within=dialog)
-        b.reads("Give a name.")
+        b.reads("Enter a name.")
         b.type("Name", "cid", within=dialog)
         b.type("Password", "cc", within=dialog)
         b.click("button", "Create the user", within=dialog)
@@ -89,9 +89,9 @@ class Access(WithUsers):
         b.press("Enter")
         self.server.put("/shop/_security", {"admins": nobody, "members": {"names": ["zoe"], "roles": []}})
         b.click("button", "Save the access")
-        b.reads("was changed meanwhile")
+        b.reads("Another client has changed this access")
         self.assertEqual(self.server.get("/shop/_security")["members"]["names"], ["zoe"])
-        b.click("button", "Load it anew")
+        b.click("button", "Reload the access")
         b.reads("zoe")
         b.reads_no("mallory")
 
@@ -107,7 +107,7 @@ class Access(WithUsers):
         b.find("textbox", "Roles", within=dialog).click()
         b.write("day,")
         b.click("button", "Change the roles", within=dialog)
-        b.reads("was changed meanwhile")
+        b.reads("has been changed, so nothing was done")
         self.assertEqual(self.server.document("_users", id)["roles"], ["night"])
 
     def test_an_administrator_who_is_there_is_not_made_again(self):
@@ -119,13 +119,13 @@ class Access(WithUsers):
         b.type("Name", "ann", within=dialog)
         b.type("Password", "other", within=dialog)
         b.click("button", "Create the user", within=dialog)
-        b.reads("There is an administrator of this name.")
+        b.reads("An administrator with this name exists.")
         self.assertEqual(self.server.get("/_session", user=("ann", "secret"))["userCtx"]["name"], "ann")
 
     def test_a_user_who_is_no_administrator_is_told_so_and_sees_the_own_session(self):
         b = self.browser
         self.sign_in("#/access?part=users", "bob", "pw")
-        b.reads("This is for administrators of the server")
+        b.reads("Only for server administrators")
         b.open("#/access?part=you")
         b.reads("bob")
         b.reads("staff")
@@ -158,7 +158,7 @@ class ServerView(WithUsers):
         dialog = b.find("dialog")
         b.type("New value", "many", within=dialog)
         b.click("button", "Change the key", within=dialog)
-        b.reads("This is a whole number above zero.")
+        b.reads("Enter a whole number above zero.")
         b.type("New value", "1000000", within=dialog)
         b.click("button", "Change the key", within=dialog)
         b.gone("dialog")
@@ -167,7 +167,7 @@ class ServerView(WithUsers):
     def test_tasks_log_and_about_are_shown(self):
         b = self.browser
         self.sign_in("#/server?part=tasks")
-        b.reads("Nothing runs now")
+        b.reads("No active tasks")
         b.open("#/server?part=about")
         b.reads("Apache-2.0")
         b.open("#/server?part=log")

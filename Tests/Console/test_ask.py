@@ -21,6 +21,9 @@ class Ask(ConsoleTest):
         samples.orders(server, 300)
         samples.notes(server, 40, conflicts=2)
         server.database("empty")
+        server.put("/parts?partitioned=true")
+        server.bulk("parts", [{"_id": f"oslo:{n}", "n": n} for n in range(9)] + [
+            {"_id": "_design/own", "views": {"by_n": {"map": "function (doc) { emit(doc.n, null); }"}}}])
 
     def count(self, selector):
         return self.browser.js("return document.querySelectorAll(arguments[0]).length", selector)
@@ -99,13 +102,28 @@ class Ask(ConsoleTest):
 
     def test_json_that_is_wrong_is_not_sent(self):
         self.browser.open("#/db/orders/ask?mode=selector&q=%7Bbroken")
-        self.browser.reads("This is not JSON")
+        self.browser.reads("The request is not JSON")
 
     def test_the_index_that_serves_a_question_is_explained(self):
         b = self.browser
         b.open(ask("selector", {"selector": {"customer": "customer-003", "date": {"$gt": "2026-03"}}, "limit": 25}, explain="true"))
         b.reads("The server uses the index")
         b.reads("by-customer")
+
+    def test_an_index_is_made_for_all_partitions_where_the_question_names_none(self):
+        b = self.browser
+        b.open(ask("selector", {"selector": {"n": {"$gt": 3}}}, "parts", explain="true"))
+        b.click("button", re.compile("^Create the index"))
+        b.reads("The index is built")
+        index, = (one for one in self.server.get("/parts/_index")["indexes"] if one["type"] == "json")
+        self.assertFalse(index["partitioned"])
+
+    def test_a_view_of_partitions_asks_for_one(self):
+        b = self.browser
+        b.open(ask("view", {"view": "own/by_n"}, "parts"))
+        b.reads("Name one in the field Partition")
+        b.open(ask("view", {"view": "own/by_n"}, "parts", partition="oslo"))
+        b.reads("9 results")
 
     def test_the_builder_makes_a_selector(self):
         b = self.browser
@@ -147,6 +165,29 @@ class Ask(ConsoleTest):
         sent = next(json.loads(word) for word in words if word.startswith("{"))
         sent.pop("execution_stats", None)
         self.assertEqual(sent, hostile)
+
+    def test_numbers_are_sent_as_they_are_typed(self):
+        b = self.browser
+        texts = ['{"selector":{"n":12345678901234567890,"f":1.0},"limit":3}', '{"selector":{"$or":[{"n":{"$gt":1e400}}]}}']
+        b.open("#/nothing/here")
+        read = """
+          const q = await load('ask/question.js'), s = await load('ask/snippets.js'), x = await load('components/json-text.js');
+          const m = await load('ask/builder-model.js');
+          const question = q.readQuestion(new URLSearchParams({ mode: 'selector', q: args[0] }));
+          const { execution_stats: _, ...body } = q.requestOf('orders', question).body;
+          const built = x.stringifyExact({ ...body, selector: m.toSelector(m.fromSelector(body.selector)) });
+          return [x.stringifyExact(body), q.writeQuestion(question).q, built, s.javaScript({ path: '/a', body })];
+        """
+        for text in texts:
+            *same, code = b.module(read, text)
+            self.assertEqual(same, [text] * 3)
+            self.assertIn(json.dumps(text), code)
+        view = b.module("""
+          const { requestOf, readQuestion } = await load('ask/question.js');
+          const q = JSON.stringify({ view: 'a/b', key: args[0], start: 'Oslo' });
+          return requestOf('orders', readQuestion(new URLSearchParams({ mode: 'view', q }))).query;
+        """, "12345678901234567890")
+        self.assertEqual(view, {"key": "12345678901234567890", "start_key": '"Oslo"'})
 
     def test_a_table_for_a_spreadsheet_begins_no_formula(self):
         b = self.browser

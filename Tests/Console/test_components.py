@@ -112,12 +112,27 @@ class Components(ConsoleTest):
         b.click("button", "900 more")
         self.assertEqual(b.js("return document.querySelectorAll('.json .item').length"), 1000)
 
+    def test_many_short_properties_or_items_are_folded_together_and_stay_checked(self):
+        b = self.browser
+        b.open("#/")
+        answer = b.module("""
+          const { Folds } = await load('components/json-editor-folds.js'), { check } = await load('components/json-text.js');
+          return [Object.fromEntries(Array.from({ length: 20000 }, (_, i) => ['key' + i, i])), Array.from({ length: 60000 }, (_, i) => i)].map((value) => {
+            const folds = new Folds(), text = JSON.stringify(value, null, 2), folded = folds.open(text);
+            const faultOf = (text) => check(text, undefined, (mark) => folds.all.get(mark).names).fault?.message ?? '';
+            const mark = folded.match(/[\\u{100000}-\\u{10fffd}]/u)[0];
+            return [folded.length < 1000, folds.expand(folded) === text, faultOf(folded),
+              faultOf(folded.replace(mark, mark + ',"key5": 1')), faultOf(`{"a": ${mark}}`) !== ''];
+          });""")
+        self.assertEqual(answer[0], [True, True, "", 'This object has the property "key5" twice.', True])
+        self.assertEqual(answer[1][:3] + answer[1][4:], [True, True, "", True])
+
     def test_a_value_that_no_character_is_left_for_is_not_folded(self):
         found = self.browser.module("""
           const { Folds } = await load('components/json-editor-folds.js');
           const folds = new Folds();
           const first = folds.add('[0]');
-          for (let number = 1; number < 0x1fffe; number += 1) folds.add('[1]');
+          for (let number = 1; number < 0xfffe; number += 1) folds.add('[1]');
           return [folds.add('[2]'), folds.expand(first)];
         """)
         self.assertEqual(found, ["[2]", "[0]"])
@@ -287,6 +302,37 @@ class Components(ConsoleTest):
         b.js("window.end()")
         self.assertEqual(self.answer(), "true")
         self.assertFalse(b.has("dialog"))
+
+    # Work
+
+    WORK = """let tries = 0;
+      const { signal } = new AbortController();
+      const work = async (stop, line) => {
+        if (!tries++) throw new Error('The server is busy.');
+        line.count(3, 10);
+        await new Promise((done) => stop.addEventListener('abort', done));
+        return 'three';
+      };
+      const { workDialog, workRegion } = await load('components/progress.js');"""
+
+    def test_work_in_a_dialog_shows_its_error_then_how_far_it_is_and_gives_what_was_done_before_cancel(self):
+        b = self.browser
+        self.dialog(self.WORK + "workDialog({ title: 'Work', signal, work }).then((value) => { window.answer = value; });")
+        b.reads("The server is busy.")
+        b.click("button", "Try again")
+        b.reads("3 of 10")
+        b.click("button", "Cancel")
+        self.assertEqual(self.answer(), "three")
+        self.assertFalse(b.has("dialog"))
+
+    def test_work_in_the_page_shows_its_error_then_how_far_it_is_and_what_was_done_before_cancel(self):
+        b = self.browser
+        self.dialog(self.WORK + "document.getElementById('page').append(workRegion(signal, work));")
+        b.reads("The server is busy.")
+        b.click("button", "Try again")
+        b.reads("3 of 10")
+        b.click("button", "Cancel")
+        b.reads("three")
 
     # Menus
 

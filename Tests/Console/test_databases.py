@@ -134,8 +134,8 @@ class Overview(ConsoleTest):
             '{"id":"%s","key":"%s","value":{"rev":"1-a"},"doc":{"_id":"%s"}}' % (one, one, one) for one in "ab") + "\n]}\n"
         self.assertEqual(b.module(read, whole), [2, '"a"', '"b"'])
         for cut in (whole[:-4], whole[:-20], whole[:80], ""):
-            self.assertIn("The file is not saved", b.module(read, cut))
-        self.assertIn("cannot read", b.module(read, whole.replace("\n]}", '\n{"error":"timeout","reason":"late"}')))
+            self.assertIn("No file was saved", b.module(read, cut))
+        self.assertIn("unexpected line", b.module(read, whole.replace("\n]}", '\n{"error":"timeout","reason":"late"}')))
 
 
 @needs_view("indexes")
@@ -144,6 +144,12 @@ class Indexes(ConsoleTest):
     def seed(cls, server):
         samples.orders(server, 200)
         server.database("empty")
+        server.put("/parts?partitioned=true")
+        server.bulk("parts", [
+            {"_id": "oslo:1", "n": 1}, {"_id": "rome:1", "n": 2},
+            {"_id": "_design/own", "views": {"by_n": {"map": "function (doc) { emit(doc.n, null); }"}},
+             "nouveau": {"words": {"index": "function (doc) { index('string', 'n', String(doc.n)); }"}}}])
+        server.post("/parts/_index", {"index": {"fields": ["n"]}, "name": "n-index", "ddoc": "n-index"})
 
     def card(self, name):
         return self.browser.until(lambda: next((one for one in self.browser.driver.find_elements("css selector", ".index")
@@ -163,6 +169,16 @@ class Indexes(ConsoleTest):
         b.reads("behind")
         b.until(lambda: not self.card("by_city").find_element("css selector", "button").click(), "it can be updated")
         b.reads("by_city is up to date")
+
+    def test_the_indexes_of_a_partitioned_database_are_brought_up_to_date(self):
+        b = self.browser
+        b.open("#/db/parts/indexes")
+        for name in ("by_n", "words", "n-index"):
+            self.assertIn("partitioned", self.card(name).text)
+            b.until(lambda: not self.card(name).find_element("css selector", "button").click(), "it can be updated")
+            b.reads(f"{name} is up to date")
+        self.assertIn("Nouveau", self.card("words").text)
+        b.reads("Queries of these fields choose this index")
 
     def test_an_index_is_created_and_deleted(self):
         b = self.browser

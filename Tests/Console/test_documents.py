@@ -69,8 +69,17 @@ class Documents(ConsoleTest):
     def test_a_selector_filters_and_says_that_no_index_serves_it(self):
         b = self.browser
         b.open("#/db/orders/docs?by=find&q=" + json.dumps({"place.city": "Oslo"}))
-        b.reads("No index serves")
+        b.reads("No index fits")
         b.until(lambda: self.ids()[:1] == ["order-00000"], "the first order of Oslo is shown")
+
+    def test_a_selector_finds_a_number_by_all_its_digits(self):
+        b = self.browser
+        for n in ("9007199254740993", "9007199254740992"):
+            self.server.put(encoded("orders", f"big-{n}"), ('{"big": %s}' % n).encode())
+        b.open('#/db/orders/docs?by=find&q={"big": 9007199254740993}')
+        b.until(lambda: self.ids() == ["big-9007199254740993"], "only the document with this number is found")
+        for n in ("9007199254740993", "9007199254740992"):
+            self.server.delete(encoded("orders", f"big-{n}") + "?rev=" + self.server.document("orders", f"big-{n}")["_rev"])
 
     def test_a_selector_that_is_wrong_is_told_of(self):
         b = self.browser
@@ -136,7 +145,7 @@ class Documents(ConsoleTest):
         self.select(0)
         b.click("button", re.compile("^Delete"))
         b.click("button", re.compile("^Delete 1"), within=b.find("dialog"))
-        b.reads("The document is still there")
+        b.reads("The document still exists")
         self.assertIsNotNone(self.server.document("bulk-branches", "forked"))
 
     def test_a_document_that_another_writer_changed_is_not_deleted_unseen(self):
@@ -196,7 +205,7 @@ class Documents(ConsoleTest):
 
         def told():
             self.server.bulk("live", [dict(self.server.document("live", "d0003"), title=f"CHANGED {next(turn)}")])
-            return "since you looked" in b.text
+            return "since the list was loaded" in b.text
         self.eventually(told, "the change is told")
         b.reads("CHANGED")
 
@@ -292,8 +301,8 @@ class Editor(ConsoleTest):
     def test_a_document_that_is_not_there_can_be_created(self):
         b = self.browser
         b.open("#/db/edit/doc/none-such")
-        b.find("heading", "There is no such document")
-        self.assertTrue(b.has("button", "Create it") or b.has("link", "Create it"))
+        b.find("heading", "Document not found")
+        self.assertTrue(b.has("button", "Create the document") or b.has("link", "Create the document"))
 
     def test_an_id_in_a_document_leads_to_that_document(self):
         b = self.browser
@@ -349,16 +358,16 @@ class Editor(ConsoleTest):
         dialog = b.find("dialog")
         self.assertIn("1 other branch", dialog.text)
         b.click("radio", re.compile(choice), within=dialog)
-        b.click("button", "Delete", within=dialog)
+        b.click("button", "Delete the selection", within=dialog)
 
     def test_a_branch_that_is_deleted_leaves_the_other_one(self):
         self.delete_in_conflict("one-branch", "^Delete only revision")
-        self.browser.reads("Another branch is the document now")
+        self.browser.reads("Another branch is now the document")
         self.assertEqual(self.server.document("edit", "one-branch")["title"], "one")
 
     def test_a_document_in_conflict_is_deleted_with_all_branches(self):
         self.delete_in_conflict("all-branches", "^Delete the document: all 2 branches")
-        self.browser.reads("The document all-branches is deleted")
+        self.browser.reads("Deleted the document all-branches")
         self.assertIsNone(self.server.document("edit", "all-branches"))
 
     def test_an_id_in_the_text_that_would_not_be_saved_is_refused(self):
@@ -366,7 +375,7 @@ class Editor(ConsoleTest):
         self.editor("edit", "own", '{"a": 1}')
         self.paste('{"_id": "other", "a": 2}')
         b.press("Control+s")
-        b.reads("The text has _id")
+        b.reads("The console itself sets _id")
         self.assertEqual(self.server.document("edit", "own")["a"], 1)
         b.click("button", "Remove from the text")
         b.find("textbox", "Document as JSON").click()
@@ -389,12 +398,35 @@ class Editor(ConsoleTest):
         b.press("Control+s")
         self.eventually(lambda: self.server.document("edit", "_design/f")["views"]["v"]["map"] == second + "  ", "it is saved")
 
-    def test_a_page_that_changes_nothing_leaves_the_draft_of_another_tab(self):
+    def test_two_tabs_with_the_same_document_keep_a_draft_each(self):
         b = self.browser
+        drafts = "return Object.keys(localStorage).filter((key) => key.startsWith('divan.draft:')).length"
         self.editor("edit", "tabs", '{"a": 1}')
-        b.module("(await load('document/drafts.js')).keepDraft('edit', 'tabs', { rev: '', base: '{}', text: '{\"b\": 2}' })")
-        b.go("#/db/edit/docs")
-        self.assertTrue(b.module("return (await load('document/drafts.js')).draftOf('edit', 'tabs') !== null"))
+        self.paste('{"a": "first"}')
+        b.until(lambda: b.js(drafts) == 1, "the first tab keeps its draft")
+        first = b.driver.current_window_handle
+        b.driver.switch_to.new_window("tab")
+        try:
+            b.open("#/db/edit/doc/tabs", settle=False)
+            b.until(lambda: b.find("textbox", "Document as JSON").get_attribute("readonly") is None, "nothing is offered")
+            self.assertFalse(b.has("button", "Continue editing"))
+            self.paste('{"a": "second"}')
+            b.until(lambda: b.js(drafts) == 2, "the second tab keeps another one")
+        finally:
+            b.driver.close()
+            b.driver.switch_to.window(first)
+        b.reload()
+        b.until(lambda: len(b.all("button", "Continue editing")) == 2, "both are offered")
+        b.click("button", "Continue editing")
+        area = b.find("textbox", "Document as JSON")
+        b.until(lambda: "first" in area.get_attribute("value"), "the newest one is first: it was kept when the page was left")
+        self.assertEqual(b.js(drafts), 2)
+        b.reload()
+        b.until(lambda: len(b.all("button", "Discard the changes")) == 2, "both are offered again")
+        b.click("button", "Discard the changes")
+        b.until(lambda: b.js(drafts) == 1, "the newest one is gone")
+        b.click("button", "Continue editing")
+        b.until(lambda: "second" in b.find("textbox", "Document as JSON").get_attribute("value"), "the other one is left")
 
     def test_attachments_are_links_that_save_and_never_open(self):
         b = self.browser

@@ -35,7 +35,7 @@ class History(ConsoleTest):
         loser = self.server.document("past", "cut", conflicts="true")["_conflicts"][0]
         b.open(f"#/db/past/doc/cut/history?a={loser}")
         b.click("button", "Delete this branch")
-        b.click("button", "Delete 1 revision")
+        b.click("button", "Delete the revision")
         self.eventually(lambda: "_conflicts" not in self.server.document("past", "cut", conflicts="true"), "the branch is gone")
 
     def test_a_document_that_is_not_there_has_no_history(self):

@@ -22,13 +22,13 @@ class Everybody(ConsoleTest):
     def test_an_unknown_address_says_so_and_leads_back(self):
         b = self.browser
         b.open("#/nothing/here")
-        b.find("heading", "There is no such page")
+        b.find("heading", "Page not found")
         b.click("link", "All databases")
         b.until(lambda: b.hash == "#/", "the overview's address is shown")
 
     def test_an_address_with_a_broken_escape_is_no_fault(self):
         self.browser.open("#/db/%E0%A4%A")
-        self.browser.find("heading", "There is no such page")
+        self.browser.find("heading", "Page not found")
 
     def test_a_question_mark_lists_the_keys(self):
         b = self.browser
@@ -155,7 +155,7 @@ class SignedIn(ConsoleTest):
         b = self.browser
         b.open("#/nothing/here")
         self.sign_in()
-        b.find("heading", "There is no such page")
+        b.find("heading", "Page not found")
         b.find("button", "ann")
 
     def test_the_session_is_a_cookie_that_scripts_and_other_sites_do_not_get(self):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { allDatabases, deleteDocument, getDocument, putDocument } from "../api/couch.js";
-import { api, ApiError, path } from "../api/client.js";
+import { api, ApiError, nullIfMissing, path } from "../api/client.js";
 
 /**
  * The accounts of a server: documents of `_users`, and administrators of its configuration.
@@ -39,12 +39,8 @@ export async function userDocuments({ prefix = "", from = "", limit }, signal) {
  * @param {AbortSignal} [signal]
  * @returns {Promise<Doc | null>}
  */
-export async function userDocument(name, signal) {
-  try { return await getDocument("_users", PREFIX + name, {}, { signal }); } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return null;
-    throw error;
-  }
-}
+export const userDocument = (name, signal) =>
+  getDocument("_users", PREFIX + name, {}, { signal }).catch(nullIfMissing);
 
 /**
  * Says in a sentence that another client has changed an account first.
@@ -56,7 +52,7 @@ export async function userDocument(name, signal) {
  */
 const unlessChanged = (work, name) => work.catch((error) => {
   if (error.status !== 409) throw error;
-  throw new ApiError(409, error.error, `The account of ${name} was changed meanwhile, so this is not done. `
+  throw new ApiError(409, error.error, `The account of ${name} has been changed, so nothing was done. `
     + "Close this dialog, look at the account as it is now, then try again.", error.path);
 });
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { checkbox, field, input } from "../components/field.js";
+import { workRegion } from "../components/progress.js";
 import { emptyState, note } from "../components/states.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { count } from "../core/format.js";
 import { link } from "../core/router.js";
 import { allSecurity, configuration, userDocument, userDocuments } from "./accounts.js";
 import { listField } from "./list-field.js";
-import { measured } from "./measured.js";
 import { levelTag, readPolicy, readSecurity, rightsOf } from "./security.js";
 
 /** @typedef {import("./security.js").User} User */
@@ -24,9 +24,9 @@ export function rightsPart(ctx) {
   const known = h("datalist", { id: "known-users" });
   name.setAttribute("list", known.id);
   const roles = listField({ label: "Roles", values: [],
-    hint: "Taken from the user's document. Others can come from a token or a proxy: add them to see what they open.",
+    hint: "From the user's document. A token or a proxy can give others: add them to see what they allow.",
     onchange: () => show() });
-  const nameless = checkbox("A client without a name",
+  const nameless = checkbox("Anonymous client",
     { checked: ctx.query.get("nameless") === "true", onchange: () => choose() });
   const line = field({ label: "User", input: name }), found = h("p.soft.small", { "aria-live": "polite" }),
     result = h("div");
@@ -47,10 +47,10 @@ export function rightsPart(ctx) {
       if (signal.aborted || text !== name.value.trim()) return;
       const isAdmin = all.table.admins?.[text] !== undefined;
       roles.values = isAdmin ? ["_admin"] : doc && Array.isArray(doc.roles) ? doc.roles : [];
-      if (isAdmin) fill(found, "An administrator of the configuration.");
-      else if (trouble) fill(found, `The roles of this user could not be read. ${trouble}`);
+      if (isAdmin) fill(found, "This is a server administrator.");
+      else if (trouble) fill(found, `Cannot read the roles of this user. ${trouble}`);
       else if (!doc) fill(found, "No document in _users has this name. ",
-        "Such a user comes by a token, a proxy or the program that serves: add the roles.");
+        "A token, a proxy or the host program can define such a user: add the roles.");
     }
     show();
   };
@@ -60,27 +60,28 @@ export function rightsPart(ctx) {
     if (!all) return;
     fill(result, text || nameless.input.checked
       ? table(all, { name: nameless.input.checked ? null : text, roles: nameless.input.checked ? [] : roles.values })
-      : emptyState({ icon: "user", title: "Name a user",
-        text: "For each database you then see what the user may do, and which name or role lets them." }));
+      : emptyState({ icon: "user", title: "Enter a user name",
+        text: "You then see what the user may do in each database, and which name or role allows it." }));
   };
 
   userDocuments({ limit: 200 }, signal)
     .then((docs) => fill(known, docs.map((doc) => h("option", { value: String(doc.name) })))).catch(() => {});
   return [
-    h("section.panel", null, h("header", null, h("h2", null, "What a user may see")),
+    h("section.panel", null, h("header", null, h("h2", null, "User permissions")),
       h("div.body.column", null, h("div.grid", null, h("div.column.tight", null, line, nameless, found), roles),
         known)),
-    h("section.panel", null, measured(signal, async (progress) => {
-      const [databases, table] = await Promise.all([allSecurity(signal, progress),
-        configuration(signal).catch(() => ({}))]);
+    h("section.panel", null, workRegion(signal, async (stop, line) => {
+      const [databases, table] = await Promise.all([allSecurity(stop, line.count),
+        configuration(stop).catch(() => ({}))]);
       all = { databases, table };
       await choose();
       return result;
     })),
-    note("info", "This is what _security says. ", "A paired device uses only the databases that it was paired for. ",
-      "A validate_doc_update function may refuse single writes, ",
-      "and the program that serves may have rules of its own, such as to hide documents. ",
-      "Design documents and settings of a database are for those who administer it."),
+    note("info", "This follows from the _security objects. ",
+      "A paired device uses only the databases that it was paired for. ",
+      "A validate_doc_update function can reject single writes, ",
+      "and the host program can have more rules, such as to hide documents. ",
+      "Only administrators of a database change its design documents and settings."),
   ];
 }
 
@@ -92,14 +93,14 @@ function table({ databases, table: configured }, user) {
   const policy = readPolicy(configured);
   const rows = databases.map(({ database, object }) => ({
     database, rights: object ? rightsOf(database, readSecurity(object), user, policy)
-      : { level: /** @type {const} */ ("none"), why: "The server did not show the security of this database." },
+      : { level: /** @type {const} */ ("none"), why: "The server did not return the _security object." },
   }));
   const open = rows.filter(({ rights }) => rights.level === "member" || rights.level === "admin").length;
   return [
     h("p.body.strong", { role: "status" },
-      `${user.name ?? "A client without a name"} may use ${count(open)} of ${count(rows.length)} databases`),
+      `${user.name ?? "An anonymous client"} may use ${count(open)} of ${count(rows.length)} databases`),
     h("div.scroll-x", null, h("table.table.rights", null,
-      h("thead", null, h("tr", null, ["Database", "May", "Why"].map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", null, h("tr", null, ["Database", "Allows", "Reason"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", null, rows.map(({ database, rights: { level, why } }) => h("tr", null,
         h("td", null, h("a", { href: link("db", database, "access") }, h("bdi", null, database))),
         h("td", null, levelTag(level)), h("td.soft", null, why)))))),

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { workRegion } from "../components/progress.js";
 import { emptyState, note } from "../components/states.js";
 import { h } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { link } from "../core/router.js";
 import { allSecurity, userDocuments } from "./accounts.js";
-import { measured } from "./measured.js";
 import { readSecurity } from "./security.js";
 
 /** So many users are looked at for their roles. */
 const MOST = 1000;
 const KNOWN = new Map([
-  ["_admin", "Server administrators. In a _security object it closes a database to all others."],
-  ["_metrics", "A token or a proxy can give it: its users see the metrics of the server and nothing else."],
+  ["_admin", "The role of server administrators. As a member role it closes a database to all others."],
+  ["_metrics", "Gives access to the metrics of the server and nothing else. A token or a proxy can assign it."],
 ]);
 
 /**
@@ -23,11 +23,11 @@ const KNOWN = new Map([
  */
 export function rolesPart({ signal }) {
   return h("section.panel", null, h("header", null, h("h2", null, "Roles"),
-    h("p.soft.small", null, "A role is a word that users have and databases let in. It needs no making.")),
-    measured(signal, async (progress) => {
-      const [users, databases] = await Promise.all([userDocuments({ limit: MOST + 1 }, signal),
-        allSecurity(signal, progress)]);
-      return [users.length > MOST && note("warning", `Only the first ${plural(MOST, "user")} are looked at.`),
+    h("p.soft.small", null, "Assign a role to users, then name it in the access of a database.")),
+    workRegion(signal, async (stop, line) => {
+      const [users, databases] = await Promise.all([userDocuments({ limit: MOST + 1 }, stop),
+        allSecurity(stop, line.count)]);
+      return [users.length > MOST && note("warning", `Only the first ${plural(MOST, "user")} are included.`),
         table(gather(users.slice(0, MOST), databases))];
     }));
 }
@@ -61,8 +61,7 @@ function gather(users, databases) {
 /** @param {Map<string, Uses>} uses */
 function table(uses) {
   if (!uses.size) {
-    const text = "Give a user a role, then name it in the access of a database.";
-    return emptyState({ icon: "key", title: "No role occurs yet", text });
+    return emptyState({ icon: "key", title: "No roles yet" });
   }
   const heads = ["Role", "Users", "Administers", "Member of"];
   const toDatabase = (/** @type {string} */ name) => link("db", name, "access");

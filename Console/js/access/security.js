@@ -87,28 +87,28 @@ function entry(group, user) {
  * @returns {Rights}
  */
 export function rightsOf(database, security, user, policy) {
-  if (user.roles.includes("_admin")) return { level: "admin", why: "Server administrators may do everything." };
+  if (user.roles.includes("_admin")) return { level: "admin", why: "Server administrators have full access." };
   if (user.name === null && policy.requiresUser) {
-    return { level: "none", why: "The server asks every client for a name (require_valid_user)." };
+    return { level: "none", why: "The server requires every client to sign in (require_valid_user)." };
   }
   const asAdmin = entry(security.admins, user);
   const asMember = isEmpty(security.members) ? null : entry(security.members, user);
   if (SYSTEM.includes(database) && (isDivan() || database === "_users")) {
     return database === "_users" && user.name !== null
       && (asAdmin || asMember || isEmpty(security.members) && !isEmpty(security.admins))
-      ? { level: "own", why: "A user reads and changes their own account. All others are for server administrators." }
+      ? { level: "own", why: "Users can read and change only their own account." }
       : { level: "none", why: "Only server administrators use this database." };
   }
   if (asAdmin) return { level: "admin", why: `By ${asAdmin}, among the administrators of the database.` };
   if (asMember) return { level: "member", why: `By ${asMember}, among the members.` };
   if (!isEmpty(security.members)) {
     return { level: "none", why: user.name === null && !user.roles.length
-      ? "The database names members, and the client has no name."
-      : "The members name neither this user nor one of the roles." };
+      ? "The database has members, and an anonymous client is none of them."
+      : "Neither this user nor one of the roles is a member." };
   }
-  if (policy.isForAll) return { level: "member", why: "The database names no members, so every client may." };
-  return user.name === null ? { level: "none", why: "The database names no members, so a client must sign in." }
-    : { level: "member", why: "The database names no members, so every signed-in user may." };
+  if (policy.isForAll) return { level: "member", why: "The database has no members, so every client can use it." };
+  return user.name === null ? { level: "none", why: "The database has no members, so every signed-in user can use it." }
+    : { level: "member", why: "The database has no members, so every signed-in user can use it." };
 }
 
 /**
@@ -129,18 +129,18 @@ const people = ({ names, roles }) =>
  * @returns {{ admins: string, members: string, note: string, kind: "info" | "warning" }}
  */
 export function meaning(database, { admins, members }, policy) {
-  const all = policy.isForAll && !policy.requiresUser ? "every client, also one without a name"
+  const all = policy.isForAll && !policy.requiresUser ? "every client, even without signing in"
     : "every signed-in user";
   const isSystem = SYSTEM.includes(database) && isDivan();
   const isClosed = !isEmpty(members) && !people(members).length && !people(admins).length;
   let note = "";
   if (isSystem) {
-    note = `Only server administrators use ${database}, whatever stands here.`
-      + (database === "_users" ? " Its members see and change their own account." : "");
+    note = `Only server administrators use ${database}, whatever is set here.`
+      + (database === "_users" ? " Users see and change their own account." : "");
   } else if (isClosed) note = "Only server administrators may use this database.";
   else if (isEmpty(members)) {
     note = `${all[0].toUpperCase()}${all.slice(1)}, may read and write this database.`.replace("user,", "user")
-      + (isEmpty(admins) ? "" : " Naming administrators does not close it: name members, too.");
+      + (isEmpty(admins) ? "" : " Administrators alone do not restrict it: add members, too.");
   }
   return {
     admins: lists.format(["server administrators", ...people(admins)]),

@@ -22,7 +22,7 @@ const KINDS = new Map([["hmac", "HS"], ["rsa", "RS"], ["ec", "ES"]]);
  */
 export function tokensPart({ signal }) {
   return h("section.panel", null, h("header", null, h("h2", null, "Tokens"),
-    linkButton({ label: "Configuration of tokens", icon: "edit", kind: "small push",
+    linkButton({ label: "Token configuration", icon: "edit", kind: "small push",
       href: link("server", { part: "configuration", filter: "jwt" }) })),
   loading({ signal, class: "body column", load: () => configuration(signal), render: describe }));
 }
@@ -34,21 +34,21 @@ function describe(configured) {
   const names = Object.keys(configured.jwt_keys ?? {}), auth = configured.jwt_auth ?? {};
   const rolesClaim = auth.roles_claim_path ?? auth.roles_claim_name ?? "_couchdb.roles";
   return [
-    isOpenToAll() && isDivan() ? note("info", "This server lets every program on this machine do everything, ",
-      "so it neither takes tokens nor shows their configuration.")
-      : isTaken ? note("success", "The server takes tokens: a client sends Authorization: Bearer and the token.")
-        : note("warning", "The server takes no tokens. Name {chttpd_auth, jwt_authentication_handler} ",
-          "in chttpd/authentication_handlers", isDivan() && ", or start the server with --token-key",
+    isOpenToAll() && isDivan() ? note("info", "This server requires no sign-in, ",
+      "so it accepts no tokens and does not show their configuration.")
+      : isTaken ? note("success", "The server accepts tokens: a client sends Authorization: Bearer and the token.")
+        : note("warning", "The server accepts no tokens. Add {chttpd_auth, jwt_authentication_handler} ",
+          "to chttpd/authentication_handlers", isDivan() && ", or start the server with --token-key",
           ", then add a key."),
     h("dl.facts", null,
       h("dt", null, "Keys"),
-      h("dd", null, names.length ? h("ul.column.tight", null, names.map(key)) : "jwt_keys has none"),
+      h("dd", null, names.length ? h("ul.column.tight", null, names.map(key)) : "none in jwt_keys"),
       h("dt", null, "Required claims"),
       h("dd", null, h("code", null, auth.required_claims ?? (isDivan() ? "exp" : "none"))),
-      h("dt", null, "The roles stand in"), h("dd", null, h("code", null, rolesClaim))),
-    h("h3", null, "How a token is made"),
-    h("p", null, "Sign a header and a payload with the key, in a program of yours that keeps it. ",
-      "sub is the name of the user; the token counts until exp, in seconds since 1970."),
+      h("dt", null, "Roles claim"), h("dd", null, h("code", null, rolesClaim))),
+    h("h3", null, "Create a token"),
+    h("p", null, "Sign a header and a payload with the key, in a program that keeps the key secret. ",
+      "sub is the user name; the token is valid until exp, in seconds since 1970."),
     sample(sampleText(names.find((name) => name.startsWith("hmac:")), rolesClaim)),
   ];
 }
@@ -61,8 +61,8 @@ function describe(configured) {
 function key(name) {
   const [kind, ...id] = name.split(":"), letters = KINDS.get(kind);
   return h("li.row", null, h("code", null, id.join(":") || name),
-    letters ? ["256", "384", "512"].map((bits) => tag(letters + bits)) : tag("no kind that is known", "warning"),
-    id.join(":") === "_default" && h("span.soft.small", null, "for tokens without kid"));
+    letters ? ["256", "384", "512"].map((bits) => tag(letters + bits)) : tag("unknown type", "warning"),
+    id.join(":") === "_default" && h("span.soft.small", null, "for tokens without a kid"));
 }
 
 /**

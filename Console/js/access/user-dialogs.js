@@ -29,9 +29,9 @@ function passwordField(label) {
   return { box, line: field({ label, input: box }) };
 }
 
-const ROLES_HINT = "Enter or a comma adds one. Databases name roles in their access.";
+const ROLES_HINT = "Press Enter or a comma to add a role. Databases use roles in their access.";
 const ownRole = (/** @type {string[]} */ roles) => roles.some((role) => role.startsWith("_"))
-  && "Roles of a user cannot begin with an underscore.";
+  && "A role of a user cannot begin with an underscore.";
 
 /**
  * Makes a user, or an administrator; true when one was made.
@@ -52,25 +52,25 @@ export async function createDialog(signal) {
       body: [field({ label: "Kind", input: kind }), nameLine, passwordLine, roles],
     submit: async () => {
       const fields = new Fields();
-      fields.check(nameLine, !name.value ? "Give a name." : name.value.includes(":") && "A name has no colon.");
-      fields.check(passwordLine, !password.value && "Give a password.");
+      fields.check(nameLine, !name.value ? "Enter a name." : name.value.includes(":") && "A name cannot have a colon.");
+      fields.check(passwordLine, !password.value && "Enter a password.");
       fields.check(roles, !roles.hidden && ownRole(roles.values));
       fields.done();
       if (kind.value === "admin") {
         // To set the key of an administrator who is there would change the password.
         if (await hasKey("admins", name.value)) {
-          nameLine.wrong = "There is an administrator of this name.";
+          nameLine.wrong = "An administrator with this name exists.";
           throw new Refusal();
         }
         await setKey("admins", name.value, password.value);
       } else {
         try { await createUser(name.value, password.value, roles.values); } catch (error) {
           if (/** @type {any} */ (error).status !== 409) throw error;
-          nameLine.wrong = "There is a user of this name.";
+          nameLine.wrong = "A user with this name exists.";
           throw new Refusal();
         }
       }
-      toast(`${kind.value === "admin" ? "The administrator" : "The user"} ${name.value} is created.`);
+      toast(`${kind.value === "admin" ? "The administrator" : "The user"} ${name.value} was created.`);
       return true;
     },
   }) ?? false;
@@ -95,7 +95,7 @@ export async function rolesDialog(name, roles, rev) {
         isOld ||= error.status === 409;
         throw error;
       });
-      toast(`The roles of ${name} are changed.`);
+      toast(`Changed the roles of ${name}.`);
       return true;
     },
   });
@@ -111,20 +111,20 @@ export async function rolesDialog(name, roles, rev) {
  */
 export async function passwordDialog(name, isAdmin) {
   const { box, line } = passwordField("New password"),
-    { box: again, line: againLine } = passwordField("The same again");
+    { box: again, line: againLine } = passwordField("Repeat the password");
   const isOwn = name === session.value?.name;
   return await openDialog({
     title: isOwn ? "Change your password" : `Password of ${name}`, action: "Change the password",
       body: [line, againLine],
     submit: async () => {
       const fields = new Fields();
-      fields.check(line, !box.value && "Give a password.");
-      fields.check(againLine, again.value !== box.value && "This is another password.");
+      fields.check(line, !box.value && "Enter a password.");
+      fields.check(againLine, again.value !== box.value && "The passwords differ.");
       fields.done();
       if (isAdmin) await setKey("admins", name, box.value);
       else await changeUser(name, { password: box.value });
       if (isOwn) await signIn(name, box.value);
-      toast(`The password of ${name} is changed.${isDivan() ? " Sessions with the former one have ended." : ""}`);
+      toast(`Changed the password of ${name}.${isDivan() ? " Sessions with the old password have ended." : ""}`);
       return true;
     },
   }) ?? false;

@@ -43,7 +43,7 @@ export function usersPart(ctx) {
     list.reload();
   };
   const filter = searchField({
-    placeholder: "Names that begin with…", value: at.prefix, oninput: debounce(() => show(filter.input.value)),
+    placeholder: "Filter by beginning of name", value: at.prefix, oninput: debounce(() => show(filter.input.value)),
   });
   keys(signal, { "/": ["Find a user", () => filter.input.focus()] });
 
@@ -55,9 +55,9 @@ export function usersPart(ctx) {
     const rest = docs[PAGE];
     if (!docs.length) {
       return at.prefix
-        ? emptyState({ icon: "user", title: "No user has such a name", text: "Names are compared letter by letter." })
-        : emptyState({ icon: "user", title: "There are no users in _users yet",
-          text: "A user signs in with a name and a password, and has roles that databases let in." });
+        ? emptyState({ icon: "user", title: "No matching users", text: "Upper and lower case count." })
+        : emptyState({ icon: "user", title: "No users yet",
+          text: "A user signs in with a name and a password. Roles give access to databases." });
     }
     return [h("ul.rows", { "aria-label": "Users" }, docs.slice(0, PAGE).map((doc) => userRow(doc, reload))),
       (at.from || rest) && h("div.row.pages", null,
@@ -71,11 +71,10 @@ export function usersPart(ctx) {
   return [
     h("section.panel", null, h("header", null, h("h2", null, "Users"), filter, create), list),
     h("section.panel", null, h("header", null, h("h2", null, "Administrators of the server")), admins,
-      h("p.body.soft.small", null, "They come from the configuration, ", h("code", null, "_node/_local/_config/admins"),
-        isDivan() ? ", which " : ".",
-        isDivan() && [h("code", null, "divan users --add NAME --admin"), " edits, too, or from ",
-          h("code", null, "divan serve --user NAME:PASSWORD"), "."],
-        isDivan() && " Other users that divan users has made sign in as well, and are not listed here.")),
+      h("p.body.soft.small", null, "From the configuration, ", h("code", null, "_node/_local/_config/admins"),
+        isDivan() ? [". You can also add one with ", h("code", null, "divan users --add NAME --admin"), " or ",
+          h("code", null, "divan serve --user NAME:PASSWORD"),
+          ". Other users that divan users has created can sign in as well, but are not listed here."] : ".")),
   ];
 }
 
@@ -84,10 +83,10 @@ export function usersPart(ctx) {
  * @param {() => any} reload
  */
 function adminRows(rows, reload) {
-  if (!rows.length) return h("p.body.soft", null, "The configuration shows none.");
+  if (!rows.length) return h("p.body.soft", null, "No administrators in the configuration.");
   return h("ul.rows", { "aria-label": "Administrators" }, rows.map(([name, text]) => h("li", null,
     h("bdi.strong.grow", null, name), name === session.value?.name && tag("you", "info"),
-    text === "-given-" ? tag("given by the program that serves") : mayWrite() && menuButton({
+    text === "-given-" ? tag("set by the host program") : mayWrite() && menuButton({
       title: `What to do with ${name}`, kind: "plain small", items: () => [
         { label: "Change the password", icon: "key", call: () => passwordDialog(name, true).then(reload) },
         { label: "Delete", icon: "delete", danger: true,
@@ -104,17 +103,17 @@ function userRow(doc, reload) {
   const name = String(doc.name ?? doc._id.slice(PREFIX.length));
   const roles = Array.isArray(doc.roles) ? doc.roles.map(String) : [];
   return h("li", null,
-    h("a.strong", { href: link("access", { part: "rights", as: name }), title: "What this user may see" },
+    h("a.strong", { href: link("access", { part: "rights", as: name }), title: "Permissions of this user" },
       h("bdi", null, name)),
     h("span.row.grow", null, roles.map((role) => h("span.tag.accent", null, h("bdi", null, role))),
       !roles.length && h("span.faint.small", null, "no roles")),
     doc._conflicts && tag("conflicting revisions", "danger"),
     !doc.derived_key && tag("no password", "warning"),
     doc.derived_key && isDivan() && doc.pbkdf2_prf !== "sha256"
-      && h("span", { title: "The password was hashed with SHA-1. Set it anew." }, tag("cannot sign in", "warning")),
+      && h("span", { title: "The password is hashed with SHA-1. Set a new one." }, tag("cannot sign in", "warning")),
     menuButton({
       title: `What to do with ${name}`, kind: "plain small", items: () => [
-        { label: "What this user may see", icon: "search",
+        { label: "Show the permissions", icon: "search",
           call: () => { location.hash = link("access", { part: "rights", as: name }); } },
         { label: "Show the document", icon: "document",
           call: () => { location.hash = link("db", "_users", "doc", doc._id); } },
@@ -139,9 +138,9 @@ async function removeUser(doc, name) {
   const done = await ask({
     title: `Delete the user ${name}?`, danger: true, action: "Delete the user",
     perform: () => deleteUser(doc, name).catch((error) => { isOld ||= error.status === 409; throw error; }),
-    message: "The user can no longer sign in, and sessions end. Databases that name the user keep the name.",
+    message: "The user can no longer sign in, and open sessions end. The access of databases keeps the name.",
   });
-  if (done) toast(`The user ${name} is deleted.`);
+  if (done) toast(`Deleted the user ${name}.`);
   return done || isOld;
 }
 
@@ -151,15 +150,15 @@ async function removeAdmin(name) {
   const done = await ask({
     title: `Delete the administrator ${name}?`, danger: true, action: "Delete the administrator",
     typed: isOwn ? name : undefined, perform: () => deleteKey("admins", name),
-    message: isOwn ? note("warning", "This is you: you can then no longer sign in.")
-      : "The administrator can no longer sign in, and sessions end.",
+    message: isOwn ? note("warning", "This is your account: you will no longer be able to sign in.")
+      : "The administrator can no longer sign in, and open sessions end.",
   });
-  if (done) toast(`The administrator ${name} is deleted.`);
+  if (done) toast(`Deleted the administrator ${name}.`);
   return done;
 }
 
-/** Says that names and rights mean nothing yet. */
+/** Says that users and permissions have no effect yet. */
 export const openNote = () => note("info",
-  "This server lets every program on this machine do everything, so names and rights do not count now. ",
-  "They do once it is started with users. ",
+  "This server requires no sign-in: every program on this machine has full access. ",
+  "Users and permissions take effect once the server is started with users. ",
   linkButton({ label: "About the server", href: "#/server?part=about", kind: "small plain" }));

@@ -10,7 +10,7 @@ import { passwordDialog } from "./user-dialogs.js";
 
 /** How the server has recognised a user, by the word that it says. */
 const METHODS = new Map([
-  ["cookie", "a session, begun with a name and a password"], ["default", "a name and a password in each request"],
+  ["cookie", "a session, started with a name and a password"], ["default", "a name and a password in each request"],
   ["jwt", "a token"], ["proxy", "a proxy in front of the server"], ["certificate", "a client certificate"],
   ["device", "the key of a paired device"],
 ]);
@@ -33,10 +33,10 @@ export function youPart({ signal }) {
           line("Roles", userCtx.roles.length ? h("span.row", null,
             userCtx.roles.map((/** @type {string} */ role) => tag(role, role === "_admin" ? "accent" : "")))
             : h("span.soft", null, "none")),
-          line("Recognised by", METHODS.get(by) ?? by ?? (session.value?.isAdmin
-            ? "nothing: this server lets every program on this machine do everything" : "nothing")),
-          line("The server takes", session.value?.handlers.map((one) => METHODS.get(one) ?? one).join("; ")),
-          line("Accounts are in", h("code", null, info?.authentication_db ?? "_users"))),
+          line("Authenticated by", METHODS.get(by) ?? by ?? (session.value?.isAdmin
+            ? "nothing: this server requires no sign-in" : "nothing")),
+          line("The server accepts", session.value?.handlers.map((one) => METHODS.get(one) ?? one).join("; ")),
+          line("Accounts in", h("code", null, info?.authentication_db ?? "_users"))),
         userCtx.name !== null && h("div.row", null,
           by === "cookie" && button({ label: "Sign out", icon: "signOut",
             onclick: () => signOut().then(() => location.reload(), toastError) }),
@@ -45,7 +45,7 @@ export function youPart({ signal }) {
             onclick: () => passwordDialog(userCtx.name, false) })),
         by && by !== "cookie"
           && h("p.soft.small", null,
-          "The console cannot end this: the browser, or what stands before the server, sends it with each request."),
+          "The console cannot sign you out: the browser, or a proxy, authenticates each request."),
       ];
     },
   }));

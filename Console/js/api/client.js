@@ -4,8 +4,7 @@
  * Requests to the server whose console this is.
  *
  * Every request of the console goes through here, to addresses below the folder that the console is served from. Errors
- * are
- * `ApiError`s with CouchDB's two words.
+ * are `ApiError`s with CouchDB's two words.
  *
  * @typedef {{ query?: Record<string, any>, signal?: AbortSignal, headers?: Record<string, string> }} Options
  */
@@ -31,6 +30,14 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * For `catch`: null in the place of what the server does not have.
+ *
+ * @param {any} error
+ * @returns {null}
+ */
+export function nullIfMissing(error) { if (error.status === 404) return null; throw error; }
+
 /** Asks for no challenge at which the browser would show a dialog of its own: CouchDB and Divan know it. */
 const QUIET = { "X-CouchDB-WWW-Authenticate": "Cookie" };
 
@@ -52,7 +59,8 @@ export function path(...words) {
   const wrong = words.find((word) => word === "" || word === "." || word === "..");
   if (wrong !== undefined) {
     const name = wrong === "" ? "An empty name" : `The name "${wrong}"`;
-    throw new ApiError(400, "bad_path", `${name} can be part of no address. Use the HTTP API's _bulk_docs for it.`, "");
+    throw new ApiError(400, "bad_path",
+      `${name} cannot be part of an address. Use _bulk_docs of the HTTP API instead.`, "");
   }
   return `/${words.map(encodeURIComponent).join("/")}`;
 }
@@ -115,14 +123,26 @@ export async function send(method, path, { query, signal, headers = {}, body } =
   } catch (error) {
     if (signal?.aborted || /** @type {Error} */ (error).name === "AbortError") throw error;
     hooks.reachable?.(false);
-    throw new ApiError(0, "unreachable", "The server does not answer. Check that it runs, then try again.", path);
+    throw unreachable(path);
   }
   hooks.reachable?.(true);
   if (response.ok || response.status === 304) return response;
   const answer = await response.json().catch(() => ({}));
   if (response.status === 401 && path !== "/_session") hooks.signedOut?.();
-  throw new ApiError(response.status, String(answer.error ?? ""), String(answer.reason ?? ""), path);
+  throw refused(response.status, answer, path);
 }
+
+/** @param {string} path */
+const unreachable = (path) =>
+  new ApiError(0, "unreachable", "The server does not answer. Check that it runs, then try again.", path);
+
+/**
+ * @param {number} status
+ * @param {any} answer
+ * @param {string} path
+ */
+const refused = (status, { error, reason }, path) =>
+  new ApiError(status, String(error ?? ""), String(reason ?? ""), path);
 
 /**
  * @param {string} method
@@ -202,10 +222,9 @@ export function upload(path, file, { query, signal, headers = {}, type, onProgre
       let answer = /** @type {any} */ ({});
       try { answer = JSON.parse(request.responseText); } catch { /* The status says enough. */ }
       if (request.status < 400) resolve(answer);
-      else reject(new ApiError(request.status, String(answer.error ?? ""), String(answer.reason ?? ""), path));
+      else reject(refused(request.status, answer, path));
     };
-    request.onerror = () => reject(
-      new ApiError(0, "unreachable", "The server does not answer. Check that it runs, then try again.", path));
+    request.onerror = () => reject(unreachable(path));
     request.onabort = () => reject(new DOMException("The upload was cancelled.", "AbortError"));
     signal?.addEventListener("abort", () => request.abort(), { once: true });
     request.send(file);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { api, ApiError, documentPath, path } from "./client.js";
-import { writeExactly } from "./exact.js";
+import { properties } from "../core/json.js";
+import { readExact, writeExactly } from "./exact.js";
 
 /**
  * What several views ask of a database, by CouchDB's public API.
@@ -112,14 +113,6 @@ export async function saveDocuments(database, docs) {
 export const find = (database, request, until) => api.post(path(database, "_find"), request, until);
 
 /**
- * @param {string} database
- * @param {any} request
- * @param {Until} [until]
- * @returns {Promise<any>}
- */
-export const explain = (database, request, until) => api.post(path(database, "_explain"), request, until);
-
-/**
  * Rows of documents by ID.
  *
  * @param {string} database
@@ -130,6 +123,62 @@ export const explain = (database, request, until) => api.post(path(database, "_e
 export const allDocuments = (database, query, until = {}) => api.get(path(database, "_all_docs"), { query, ...until });
 
 /**
+ * Rows of documents, in the order of their IDs in `keys`.
+ *
+ * @param {string} database
+ * @param {string[]} keys
+ * @param {import("./client.js").Options} [options]
+ * @returns {Promise<any[]>}
+ */
+export const rowsOf = async (database, keys, options) =>
+  (await api.post(path(database, "_all_docs"), { keys }, options)).rows;
+
+/**
+ * The same with the documents, as values of `parseExact`.
+ *
+ * @param {string} database
+ * @param {string[]} keys
+ * @param {AbortSignal} signal
+ * @param {boolean} [conflicts] Whether documents have `_conflicts`.
+ * @returns {Promise<any[]>}
+ */
+export async function readRows(database, keys, signal, conflicts) {
+  const query = { include_docs: true, conflicts };
+  return (await readExact("POST", path(database, "_all_docs"), { body: { keys }, signal, query })).rows;
+}
+
+/**
+ * @param {string} database
+ * @param {AbortSignal} signal
+ * @returns {Promise<any[]>}
+ */
+export async function designDocuments(database, signal) {
+  const { rows } = await api.get(path(database, "_design_docs"), { query: { include_docs: true }, signal });
+  return rows.flatMap((/** @type {any} */ { doc }) => doc ?? []);
+}
+
+/**
+ * The name of a design document: its ID without `_design/`.
+ *
+ * @param {any} doc
+ * @returns {string}
+ */
+export const designName = (doc) => doc._id.slice("_design/".length);
+
+/**
+ * The fields of a database's documents as a selector names them, those in most documents of a sample first.
+ *
+ * @param {string} database
+ * @param {AbortSignal} signal
+ * @returns {Promise<string[]>}
+ */
+export async function sampleFields(database, signal) {
+  const { rows } = await allDocuments(database, { limit: 100, include_docs: true, descending: true }, { signal });
+  const docs = rows.map((row) => row.doc).filter((doc) => doc && !doc._id.startsWith("_design/"));
+  return [...properties(docs, 3).slice(0, 100), "_id"];
+}
+
+/**
  * All leaf revisions of a document with their histories.
  *
  * @param {string} database
@@ -138,8 +187,4 @@ export const allDocuments = (database, query, until = {}) => api.get(path(databa
  * @returns {Promise<{ ok?: Doc, missing?: string }[]>}
  */
 export const leafRevisions = (database, id, until = {}) =>
-  api.get(documentPath(database, id), {
-    query: { open_revs: "all", revs: true },
-    headers: { Accept: "application/json" },
-    ...until,
-  });
+  api.get(documentPath(database, id), { query: { open_revs: "all", revs: true }, ...until });

@@ -22,11 +22,11 @@ export async function readExact(method, where, options) {
 /**
  * @param {string} method
  * @param {string} where
- * @param {any} body A value of `parseExact`.
+ * @param {any} body A value of `parseExact`, or undefined.
  * @param {Options} [options]
  * @returns {Promise<any>} The answer is plain JSON.
  */
 export async function writeExactly(method, where, body, options) {
   const headers = { "Content-Type": "application/json" };
-  return (await send(method, where, { ...options, headers, body: stringifyExact(body) })).json();
+  return (await send(method, where, { ...options, headers, body: body && stringifyExact(body) })).json();
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { directed, isObject } from "../core/json.js";
+
 /**
  * Which index would help a selector.
  *
  * An index narrows most by fields that are compared with one value, so these go first. Fields to sort by follow, since
- * the server reads an index
- * in its order only if the fields before are fixed; a range comes last, as the fields after it narrow nothing down.
+ * the server reads an index in its order only if the fields before are fixed; a range comes last, as the fields after
+ * it narrow nothing down.
  *
  * @typedef {{ fields: Record<string, "asc" | "desc">[], names: string[], equal: string[], ranges: string[], sorted:
  *   string[] }} Advice
@@ -20,15 +22,14 @@ const RANGES = ["$gt", "$gte", "$lt", "$lte", "$beginsWith", "$exists"];
  * @returns {[field: string, condition: any][]}
  */
 function conditions(selector) {
-  if (selector === null || typeof selector !== "object") return [];
+  if (!isObject(selector)) return [];
   return Object.entries(selector).flatMap(([key, value]) => {
     if (key === "$and" && Array.isArray(value)) return value.flatMap(conditions);
     if (key.startsWith("$")) return [];
     // An object without operators stands for the properties in it.
-    if (value !== null && typeof value === "object" && !Array.isArray(value) && !Object.keys(value).some((one) =>
-      one.startsWith("$"))) {
-      return conditions(value).map(([inner, condition]) => /** @type {[string, any]} */ ([`${key}.${inner}`,
-        condition]));
+    if (isObject(value) && !Object.keys(value).some((one) => one.startsWith("$"))) {
+      return conditions(value).map(([inner, condition]) =>
+        /** @type {[string, any]} */ ([`${key}.${inner}`, condition]));
     }
     return [/** @type {[string, any]} */ ([key, value])];
   });
@@ -47,9 +48,7 @@ export function adviseIndex(request) {
   const ranges = unique(all.filter(([, value]) => !isEqual(value) && RANGES.some((one) => one in value
     && value[one] !== false)).map(([field]) => field))
     .filter((one) => !equal.includes(one) && !lists.includes(one));
-  /** @type {[string, string][]} */
-  const sort = (request.sort ?? []).map((/** @type {any} */ one) => typeof one === "string" ? [one, "asc"]
-    : Object.entries(one)[0]);
+  const sort = directed(request.sort);
   const directions = new Set(sort.map(([, direction]) => direction));
   // An index is read one way at a time, so that it cannot give an order of both.
   if (directions.size > 1) return null;
@@ -70,7 +69,5 @@ const unique = (list) => [...new Set(list)];
  * @param {Advice} advice
  */
 export function isSame(index, advice) {
-  const fields = (index?.def?.fields ?? []).map((/** @type {any} */ one) => typeof one === "string" ? one
-    : Object.keys(one)[0]);
-  return fields.join("\n") === advice.names.join("\n");
+  return directed(index?.def?.fields).map(([name]) => name).join("\n") === advice.names.join("\n");
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { numberOf, plain, stringifyExact } from "../components/json-text.js";
+import { isObject } from "../core/json.js";
 import { looseJSON } from "./question.js";
 
 /**
@@ -11,7 +13,7 @@ import { looseJSON } from "./question.js";
 
 /** @type {[operator: string, label: string][]} */
 export const OPERATORS = [
-  ["$eq", "is"], ["$ne", "is not"], ["$gt", "is above"], ["$gte", "is at least"], ["$lt", "is below"],
+  ["$eq", "is"], ["$ne", "is not"], ["$gt", "is greater than"], ["$gte", "is at least"], ["$lt", "is less than"],
     ["$lte", "is at most"],
   ["$in", "is one of"], ["$nin", "is none of"], ["$exists", "exists"], ["$beginsWith", "begins with"],
   ["$regex", "matches the pattern"], ["$type", "has the type"], ["$all", "has all of"], ["$size", "has a length of"],
@@ -27,8 +29,8 @@ export const isGroup = (item) => "join" in item;
 /** @param {Rule} rule */
 function operand({ operator, value }) {
   if (operator === "$exists") return value !== "false";
-  if (TEXTS.includes(operator)) { const read = looseJSON(value); return typeof read === "string" ? read : value; }
   const read = looseJSON(value);
+  if (TEXTS.includes(operator)) return typeof read === "string" && numberOf(read) === undefined ? read : value;
   if (!LISTS.includes(operator) || Array.isArray(read)) return read;
   return value.split(",").map((one) => looseJSON(one.trim()));
 }
@@ -59,7 +61,7 @@ export function toSelector(group) {
 }
 
 /** @param {any} value */
-const isOperators = (value) => value !== null && typeof value === "object" && !Array.isArray(value)
+const isOperators = (value) => isObject(value)
   && Object.keys(value).length > 0 && Object.keys(value).every((key) => key.startsWith("$"));
 
 /**
@@ -69,7 +71,7 @@ const isOperators = (value) => value !== null && typeof value === "object" && !A
  * @returns {Group | null}
  */
 export function fromSelector(selector) {
-  if (selector === null || typeof selector !== "object" || Array.isArray(selector)) return null;
+  if (!isObject(selector)) return null;
   const items = Object.entries(selector).flatMap(/** @returns {(Rule | Group | null)[]} */ ([key, value]) => {
     if (["$and", "$or", "$nor"].includes(key) && Array.isArray(value)) {
       const parts = value.map((part) => {
@@ -79,8 +81,7 @@ export function fromSelector(selector) {
       return parts.includes(null) ? [null] : [{ join: /** @type {any} */ (key), items: /** @type {any[]} */ (parts) }];
     }
     if (key.startsWith("$")) return [null];
-    if (!isOperators(value)) return [value !== null && typeof value === "object" && !Array.isArray(value) ? null
-      : rule(key, "$eq", value)];
+    if (!isOperators(value)) return [isObject(value) ? null : rule(key, "$eq", value)];
     return Object.entries(value).map(([operator, one]) => OPERATORS.some(([known]) => known === operator)
       ? rule(key, operator, one) : null);
   });
@@ -97,7 +98,6 @@ export function fromSelector(selector) {
  */
 function rule(field, operator, value) {
   // A text is shown without quotes where it is read back as the same text.
-  const isPlain = typeof value === "string" && (TEXTS.includes(operator) ? typeof looseJSON(value) !== "string"
-    : true) && looseJSON(value) === value;
-  return { field, operator, value: isPlain ? value : JSON.stringify(value) };
+  const isPlain = typeof value === "string" && looseJSON(plain(value)) === value;
+  return { field, operator, value: isPlain ? plain(value) : stringifyExact(value) };
 }

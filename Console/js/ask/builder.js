@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { allDocuments } from "../api/couch.js";
 import { button } from "../components/button.js";
 import { field, input, select } from "../components/field.js";
+import { parseExact, writeExact } from "../components/json-text.js";
 import { note } from "../components/states.js";
 import { fill, freshID, h } from "../core/dom.js";
+import { directed } from "../core/json.js";
 import { fromSelector, isGroup, OPERATORS, toSelector } from "./builder-model.js";
-import { pretty } from "./question.js";
-import { columnsOf } from "./rows.js";
 
 const JOINS = [
-  { value: "$and", label: "All of these hold" }, { value: "$or", label: "At least one holds" },
-  { value: "$nor", label: "None holds" },
+  { value: "$and", label: "All of these match" }, { value: "$or", label: "At least one matches" },
+  { value: "$nor", label: "None matches" },
 ];
 const DIRECTIONS = [{ value: "asc", label: "ascending" }, { value: "desc", label: "descending" }];
 const emptyRule = () => ({ field: "", operator: "$eq", value: "" });
-
-/**
- * Fields that documents of a database have, of a sample of a hundred, as a selector names them.
- *
- * @param {string} database
- * @param {AbortSignal} signal
- * @returns {Promise<string[]>}
- */
-export async function sampleFields(database, signal) {
-  const { rows } = await allDocuments(database, { limit: 100, include_docs: true, descending: true }, { signal });
-  const docs = rows.map((row) => row.doc).filter((doc) => doc && !doc._id.startsWith("_design/"));
-  return columnsOf(docs).filter((name) => !name.includes('"') && !name.startsWith("_attachments"));
-}
 
 /**
  * Conditions as rows. It writes the text of the request to `_find`, and reads it when it is shown.
@@ -41,13 +27,13 @@ export async function sampleFields(database, signal) {
 export function builder({ text, onChange, fields }) {
   /** @type {any} */
   let request = null;
-  try { request = JSON.parse(text); } catch { /* The note below says it. */ }
+  try { request = parseExact(text); } catch { /* The note below says it. */ }
   const read = fromSelector(request?.selector);
   if (!read) {
     return note("info",
-      "This selector has parts that rows cannot show. Change it in the selector mode, or start with an empty one. ",
+      "The builder cannot show some parts of this selector. Edit it under Selector, or start with an empty one. ",
       button({ label: "Start with an empty selector", kind: "small", onclick: () => {
-        const next = pretty({ selector: {}, limit: 50 });
+        const next = writeExact({ selector: {}, limit: 50 });
         onChange(next);
         element.replaceWith(builder({ text: next, onChange, fields }));
       } }));
@@ -56,11 +42,8 @@ export function builder({ text, onChange, fields }) {
   if (!top.items.length) top.items.push(emptyRule());
   const names = h("datalist", { id: freshID() });
   fields.then((all) => fill(names, all.map((value) => h("option", { value }))), () => {});
-  /** @type {{ field: string, isDescending: boolean }[]} */
-  const sort = (request.sort ?? []).map((/** @type {any} */ one) => typeof one === "string"
-    ? { field: one, isDescending: false }
-    : { field: Object.keys(one)[0], isDescending: Object.values(one)[0] === "desc" });
-  const made = h("pre.request.code", { tabindex: 0, "aria-label": "The request that this makes" }), rows = h("div"),
+  const sort = directed(request.sort).map(([field, direction]) => ({ field, isDescending: direction === "desc" }));
+  const made = h("pre.request.code", { tabindex: 0, "aria-label": "The resulting request" }), rows = h("div"),
     order = h("div.field");
 
   const changed = () => {
@@ -72,8 +55,8 @@ export function builder({ text, onChange, fields }) {
     if (wanted.length) next.fields = wanted; else delete next.fields;
     if (limit.value) next.limit = Number(limit.value); else delete next.limit;
     request = next;
-    fill(made, pretty(next));
-    onChange(pretty(next));
+    fill(made, writeExact(next));
+    onChange(writeExact(next));
   };
   const wantedFields = input({ value: (request.fields ?? []).join(", "), placeholder: "All", oninput: changed });
   const limit = input({ type: "number", min: 0, value: request.limit ?? "", placeholder: "25", oninput: changed });
@@ -119,7 +102,7 @@ export function builder({ text, onChange, fields }) {
    */
   const groupBox = (group, parent) => h("fieldset.group", null, h("legend.unseen", null, "Conditions"),
     h("div.row", null,
-      select(JOINS, group.join, { "aria-label": "How the conditions join",
+      select(JOINS, group.join, { "aria-label": "How the conditions combine",
         onchange: taking((value) => { group.join = /** @type {any} */ (value); }) }),
       parent && removeButton("Remove the group", parent.items, group)),
     group.items.map((item) => isGroup(item) ? groupBox(item, group) : ruleRow(item, group)),

@@ -14,7 +14,7 @@ import { asText, compare, valueAt } from "./rows.js";
  */
 
 const BARS = 50, DAY = 86400e3;
-const KINDS = [["sum", "Sum"], ["average", "Average"], ["min", "Least"], ["max", "Greatest"]];
+const KINDS = [["sum", "Sum"], ["average", "Average"], ["min", "Minimum"], ["max", "Maximum"]];
 
 /**
  * The moment that a value stands for: ISO text, milliseconds, or `[year, month, day, …]` as keys of views have it.
@@ -22,7 +22,7 @@ const KINDS = [["sum", "Sum"], ["average", "Average"], ["min", "Least"], ["max",
  * @param {any} value
  * @returns {number | null}
  */
-export function momentOf(value) {
+function momentOf(value) {
   if (typeof value === "string" && /^\d{4}-\d\d(-\d\d([T ]\d\d:\d\d.*)?)?$/.test(value)) {
     const moment = new Date(value.length === 10 ? `${value}T00:00` : value.length === 7 ? `${value}-01T00:00`
       : value).getTime();
@@ -133,5 +133,5 @@ export function chartView(result, chosen, onChange) {
     { onchange: () => { axes.how = how.value; show(); } });
   show();
   return h("div.column", null, h("div.triple", null, field({ label: "Groups (x)", input: x }),
-    field({ label: "Number (y)", input: y }), field({ label: "Joined by", input: how })), place);
+    field({ label: "Number (y)", input: y }), field({ label: "Combined by", input: how })), place);
 }

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { ApiError, api, path } from "../api/client.js";
+import { databaseInfo } from "../api/couch.js";
+import { writeExactly } from "../api/exact.js";
 import { mayWrite } from "../api/server.js";
 import { button } from "../components/button.js";
 import { barChart } from "../components/chart.js";
 import { errorState, loading, note, tag } from "../components/states.js";
 import { fill, h } from "../core/dom.js";
 import { count, duration, plural } from "../core/format.js";
+import { directed } from "../core/json.js";
 import { pause } from "../core/waiting.js";
-import { tasksOf } from "../maintenance/work.js";
+import { tasksOf } from "../maintenance/tasks.js";
 import { adviseIndex, isSame } from "./advice.js";
 
 /** CouchDB's reasons why an index was not used, in words. */
 /** @type {Record<string, string>} */
 const REASONS = {
-  alphabetically_comes_after: "Another index serves as well, and its name comes first.",
-  empty_selector: "A text index does not serve an empty selector.",
+  alphabetically_comes_after: "Another index serves equally well, and its name comes first in the alphabet.",
+  empty_selector: "A text index cannot serve an empty selector.",
   excluded_by_user: "The request names another index with use_index.",
   field_mismatch: "It has a field that the selector does not require, so it may lack matching documents.",
   is_partial: "It covers only documents that match its partial filter. Name it in use_index to use it.",
-  is_partitioned: "It is made for one partition at a time, and the request asks all.",
+  is_partitioned: "It serves one partition at a time, and the request names none.",
   less_overlap: "Another index has more of the selector's fields.",
   needs_text_search: "The selector has $text, which needs a text index.",
-  scope_mismatch: "It is made for partitions and the request is not, or the other way round.",
+  scope_mismatch: "It is partitioned and the request is not, or vice versa.",
   sort_order_mismatch: "Its fields are not in the order that the request sorts by.",
   too_many_fields: "Another index serves with fewer fields.",
   unfavored_type: "Another kind of index is preferred.",
 };
 
 /** @param {any} index */
-const fieldsOf = (index) => (index?.def?.fields ?? []).map((/** @type {any} */ one) => {
-  const [name, order] = typeof one === "string" ? [one, "asc"] : Object.entries(one)[0];
-  return `${name} ${order === "desc" ? "↓" : "↑"}`;
-}).join(", ");
+const fieldsOf = (index) => directed(index?.def?.fields)
+  .map(([name, order]) => `${name} ${order === "desc" ? "↓" : "↑"}`).join(", ");
 
 /** @param {any} index */
 const nameOf = (index) => index.type === "special" ? "all documents, by ID" : index.name;
@@ -51,7 +52,7 @@ export function explainView({ database, partition, request, signal }) {
   const base = partition ? path(database, "_partition", partition) : path(database);
   const ask = async (/** @type {AbortSignal} */ until) => {
     const { execution_stats: _, ...body } = request;
-    const plan = await api.post(`${base}/_explain`, body, { signal: until });
+    const plan = await writeExactly("POST", `${base}/_explain`, body, { signal: until });
     const before = await measure(base, request, until).catch((error) => {
       if (error instanceof ApiError && error.status === 400) return null;
       throw error;
@@ -72,7 +73,7 @@ export function explainView({ database, partition, request, signal }) {
  */
 async function measure(base, request, signal) {
   const start = performance.now();
-  const answer = await api.post(`${base}/_find`, { ...request, execution_stats: true }, { signal });
+  const answer = await writeExactly("POST", `${base}/_find`, { ...request, execution_stats: true }, { signal });
   const stats = answer.execution_stats ?? { results_returned: answer.docs.length };
   return { stats, milliseconds: stats.execution_time_ms ?? performance.now() - start };
 }
@@ -84,17 +85,16 @@ function words(plan) {
     && `The server reads it from ${JSON.stringify(mrargs.start_key)} to ${
     JSON.stringify(mrargs.end_key)}${mrargs.direction === "rev" ? ", backwards" : ""}.`;
   return h("div.column.tight", null,
-    h("h3", null, !index ? "No index can answer this" : isScan ? "No index is made for this"
+    h("h3", null, !index ? "No index can answer this" : isScan ? "No index fits this request"
       : ["The server uses the index ", h("bdi", null, index.name)]),
-    !index ? h("p", null, "The request sorts, and no index has the order that it asks for.")
-      : isScan ? h("p", null, "The server takes documents in the order of their IDs and tests each against the "
-        + "selector.")
+    !index ? h("p", null, "The request asks for an order that no index has.")
+      : isScan ? h("p", null, "The server goes through the documents by ID and tests each against the selector.")
         : h("p", null, "Its fields are ", h("code", null, fieldsOf(index)), ". ", range),
     plan.access && h("p", null, "This server reads ", h("span", { dir: "auto" }, plan.access),
       plan.estimated_rows !== undefined && `; it expected ${plural(plan.estimated_rows, "row")}`, "."),
     index && !isScan && h("p", null, plan.covering
       ? "The index has every field that the request wants, so no document is read."
-      : "The server then reads each document that the index names."));
+      : "The server then reads each document that the index points to."));
 }
 
 /** @param {any} stats */
@@ -102,7 +102,7 @@ function picture(stats) {
   const keys = stats.total_keys_examined ?? 0, docs = stats.total_docs_examined ?? 0,
     found = stats.results_returned ?? 0;
   const isExact = Math.max(keys, docs) <= found;
-  return h("div.column.tight", null, h("h3", null, "What was read, and what came of it"),
+  return h("div.column.tight", null, h("h3", null, "What was read and returned"),
     barChart({ label: "Read and returned", format: count, bars: [{ label: "Index keys read", value: keys },
       { label: "Documents read", value: docs }, { label: "Results returned", value: found }] }),
     h("p.soft", null, isExact ? "Everything that the server read is in the result."
@@ -120,7 +120,7 @@ function candidates(plan) {
     h("tbody", null, list.map((/** @type {any} */ { index, analysis }) =>
       h("tr", null, h("td", null, h("bdi", null, nameOf(index))), h("td", null, h("code", null, fieldsOf(index))),
       h("td", null, (analysis?.reasons ?? []).map((/** @type {any} */ one) => h("div", null, index.type === "special"
-        ? "It has no order but that of the IDs." : Object.hasOwn(REASONS, one.name) ? REASONS[one.name]
+        ? "It is sorted by ID only." : Object.hasOwn(REASONS, one.name) ? REASONS[one.name]
         : String(one.name))))))))));
 }
 
@@ -137,10 +137,10 @@ function candidates(plan) {
 function advice({ database, base, request, plan, before, signal }) {
   const advised = adviseIndex(request);
   if (!advised) {
-    const directions = new Set((request.sort ?? []).map((/** @type {any} */ one) => Object.values(one)[0]));
+    const directions = new Set(directed(request.sort).map(([, direction]) => direction));
     return directions.size > 1 ? note("info",
-      "An index is read in one direction, so none can sort one field up and another down. Sort all fields the "
-        + "same way.") : null;
+      "An index is read in one direction: it cannot sort one field ascending and another descending. "
+        + "Sort all fields the same way.") : null;
   }
   if (isSame(plan.index, advised)) return note("success",
     "The index fits this request. No other order of fields would narrow it down more.");
@@ -148,25 +148,27 @@ function advice({ database, base, request, plan, before, signal }) {
   const why = [advised.equal.length
     && `${advised.equal.join(", ")} ${advised.equal.length > 1 ? "are" : "is"} compared with given values`,
     advised.sorted.length && `the result is sorted by ${advised.sorted.join(", ")}`,
-    advised.ranges.length && `${advised.ranges.join(", ")} ${advised.ranges.length > 1 ? "have"
-      : "has"} a range`].filter(Boolean).join(", and ");
+    advised.ranges.length && `${advised.ranges.join(", ")} ${advised.ranges.length > 1 ? "have" : "has"} a range`]
+    .filter(Boolean).join(", and ");
   const exists = (plan.index_candidates ?? []).some((/** @type {any} */ one) => isSame(one.index, advised));
   fill(place, h("h3", null, "What would help"),
     h("p", null, "An index on ", advised.names.map((name, index) => [index > 0 && ", ", h("code", null, name)]),
       `, since ${why}.`),
-    exists ? h("p.soft", null, "There is such an index already, and the server chose another way. The table "
+    exists ? h("p.soft", null, "There is such an index already, but the server did not choose it. The table "
       + "below says why.")
       : mayWrite() && h("div", null, button({ label: "Create the index and compare", icon: "add", kind: "primary",
         onclick: async () => { await make(); } })));
   const make = async () => {
-    const status = h("p", { role: "status" }, "The server makes the index…"), bar = h("progress.progress",
+    const status = h("p", { role: "status" }, "Creating the index…"), bar = h("progress.progress",
       { "aria-label": "Progress of the index", max: 100 });
     fill(place, h("h3", null, "What would help"), status, bar);
     const watching = new AbortController();
     try {
+      // In a partitioned database an index serves one partition unless it is made for all.
+      const isForAll = base === path(database) && (await databaseInfo(database, { signal })).props?.partitioned;
       const fresh = await api.post(path(database, "_index"), { index: { fields: advised.fields },
-        name: advised.names.join("-").slice(0, 80) }, { signal });
-      status.textContent = "The server builds the index…";
+        name: advised.names.join("-").slice(0, 80), ...(isForAll && { partitioned: false }) }, { signal });
+      status.textContent = "Building the index…";
       signal.addEventListener("abort", () => watching.abort(), { once: true, signal: watching.signal });
       watch(database, bar, watching.signal);
       // The first request waits until the index is built; the second shows what it gains.
@@ -210,7 +212,7 @@ function gain(before, after, name) {
     h("table.table.gain", null, h("thead", null, h("tr", null, ["", "Before", "After"].map((text) =>
       h("th.number", { scope: "col" }, text)))), h("tbody", null,
       /** @type {[string, (one: { stats: any, milliseconds: number }) => string][]} */ ([
-        ["Time", (one) => one.milliseconds < 10 ? `${one.milliseconds.toFixed(1)} ms` : duration(one.milliseconds)],
+        ["Time", (one) => duration(one.milliseconds)],
         ["Index keys read", (one) => count(one.stats.total_keys_examined ?? 0)], ["Documents read", (one) =>
           count(one.stats.total_docs_examined ?? 0)],
         ["Results", (one) => count(one.stats.results_returned ?? 0)],

@@ -6,9 +6,9 @@ import { asText, valueAt } from "./rows.js";
  * Rows as CSV of RFC 4180, which holds the values exactly.
  *
  * A spreadsheet takes a cell that begins with `=`, `+`, `-`, `@`, a tab or a line end for a formula, and a formula of a
- * hostile
- * document could read other cells or open an address. With `isSafe` an apostrophe goes before such a text, which
- * spreadsheets show as text; the value is then no longer exact, so that the user chooses. Numbers stay as they are.
+ * hostile document could read other cells or open an address. With `isSafe` an apostrophe goes before such a text,
+ * which spreadsheets show as text; the value is then no longer exact, so that the user chooses. Numbers stay as they
+ * are.
  *
  * @param {import("./rows.js").Result} result
  * @param {boolean} isSafe

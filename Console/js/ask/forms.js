@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { api, path } from "../api/client.js";
+import { designDocuments, designName } from "../api/couch.js";
 import { checkbox, field, input, select } from "../components/field.js";
 import { emptyState, loading } from "../components/states.js";
 import { fill, h } from "../core/dom.js";
 import { link } from "../core/router.js";
-
-/**
- * The design documents of a database.
- *
- * @param {string} database
- * @param {AbortSignal} signal
- * @returns {Promise<any[]>}
- */
-export async function designDocuments(database, signal) {
-  const { rows } = await api.get(path(database, "_design_docs"), { query: { include_docs: true }, signal });
-  return rows.map((/** @type {any} */ row) => row.doc).filter(Boolean);
-}
-
-/** @param {any} doc */
-const nameOf = (doc) => String(doc._id).slice("_design/".length);
 
 /**
  * A field that writes into a part of the question.
@@ -61,7 +46,7 @@ function tick(part, name, label, changed) {
 export function viewForm({ database, part, signal, changed }) {
   return loading({ signal, load: (until) => designDocuments(database, until), render: (docs) => {
     const views = docs.filter((doc) => doc.language !== "query").flatMap((doc) => Object.entries(doc.views ?? {})
-      .map(([name, view]) => ({ value: `${nameOf(doc)}/${name}`, label: `${nameOf(doc)} / ${name}`,
+      .map(([name, view]) => ({ value: `${designName(doc)}/${name}`, label: `${designName(doc)} / ${name}`,
         reduce: /** @type {any} */ (view)?.reduce })));
     if (part.view && !views.some((one) => one.value === part.view)) views.push({ value: part.view,
       label: `${part.view} (not found)`, reduce: null });
@@ -77,18 +62,18 @@ export function viewForm({ database, part, signal, changed }) {
       fill(documents, !isReduced && tick(part, "docs", "Include documents", changed));
       if (!reduce) { delete part.reduce; delete part.level; fill(reduction); return; }
       const how = select([{ value: "", label: `Reduced by ${reduce.startsWith("_") ? reduce : "a function"}` },
-        { value: "rows", label: "The rows themselves" }], part.reduce ?? "", {
+        { value: "rows", label: "Not reduced: the rows" }], part.reduce ?? "", {
         onchange: () => { part.reduce = how.value || undefined; draw(); changed(); } });
-      const all = [{ value: "", label: "One result of all rows" }, ...[1, 2, 3, 4, 5].map((n) =>
+      const all = [{ value: "", label: "One result for all rows" }, ...[1, 2, 3, 4, 5].map((n) =>
         ({ value: String(n), label: `Level ${n}: the first ${n === 1 ? "item" : `${n} items`} of the key` })),
-        { value: "exact", label: "Each key by itself" }];
+        { value: "exact", label: "Each key separately" }];
       const level = select(part.keys ? all.slice(-1) : all, part.level ?? "",
           { onchange: () => { part.level = level.value || undefined; changed(); } });
       fill(reduction, h("div.pair", null, field({ label: "Result", input: how }), part.reduce !== "rows"
         && field({ label: "Groups", input: level })));
     };
     draw();
-    const json = "JSON; a text needs no quotes";
+    const json = "JSON. A text needs no quotes.";
     return [field({ label: "View", input: choice }), reduction,
       h("div.pair", null, entry(part, "key", "Key", changed, { hint: json }), entry(part, "keys", "Keys",
         () => { draw(); changed(); }, { hint: '["a", "b"]' })),
@@ -112,8 +97,8 @@ export function textForm({ database, part, signal, changed }) {
     const indexes = docs.flatMap((doc) => /** @type {const} */ ([["indexes", "_search"],
       ["nouveau", "_nouveau"]]).flatMap(([property, kind]) =>
       doc.language === "query" ? [] : Object.keys(doc[property] ?? {}).map((name) => ({
-        value: `${kind}/${encodeURIComponent(nameOf(doc))}/${encodeURIComponent(name)}`,
-          label: `${nameOf(doc)} / ${name} (${kind})`,
+        value: `${kind}/${encodeURIComponent(designName(doc))}/${encodeURIComponent(name)}`,
+          label: `${designName(doc)} / ${name} (${kind})`,
       }))));
     if (!indexes.length) {
       return emptyState({ icon: "search", title: "There is no text index",
@@ -127,7 +112,7 @@ export function textForm({ database, part, signal, changed }) {
     const fresh = () => { delete part.bookmark; changed(); };
     return [field({ label: "Text index", input: choice }),
       entry(part, "text", "Search for", fresh, { placeholder: "lamp AND \"a phrase\"",
-        hint: "Words, \"phrases\", field:word, AND, OR, NOT, begin*" }),
+        hint: "Words, \"phrases\", field:word, AND, OR, NOT, prefix*" }),
       h("div.pair", null, entry(part, "limit", "Limit", fresh, { type: "number", min: 1, max: 200 }),
         entry(part, "counts", "Counts of", fresh, { placeholder: "type, author", hint: "Fields with facets" })),
       h("div.row", null, tick(part, "docs", "Include documents", fresh))];

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { path } from "../api/client.js";
+import { parseExact, stringifyExact, writeExact } from "../components/json-text.js";
+import { isObject, parseObject } from "../core/json.js";
 
 /**
  * What is asked, in each of the modes, and the request that asks it.
  *
  * A question is in the address: `mode`, and `q` with the JSON of that mode's part. The selector and the builder share
- * `find`, the text of
- * the request to `_find`, so that each shows what the other has made.
+ * `find`, the text of the request to `_find`, so that each shows what the other has made.
  *
  * @typedef {"selector" | "builder" | "view" | "text"} Mode
  * @typedef {object} ViewPart
@@ -28,12 +29,10 @@ import { path } from "../api/client.js";
  *   `index` is `_search/design/name` or `_nouveau/design/name`.
  * @typedef {{ mode: Mode, find: string, view: ViewPart, text: TextPart, partition: string }} Question
  * @typedef {{ method: "GET" | "POST", path: string, query?: Record<string, string>, body?: any }} Request
+ *   `body` is a value of `parseExact`.
  */
 
 const EXAMPLE = { selector: {}, limit: 50 };
-
-/** @param {any} value */
-export const pretty = (value) => JSON.stringify(value, null, 2);
 
 /**
  * The question of an address.
@@ -46,18 +45,18 @@ export function readQuestion(query) {
     one === query.get("mode")) ?? "selector");
   /** @type {Question} */
   const question = {
-    mode, find: pretty(EXAMPLE), view: { view: "", limit: "100" }, text: { index: "", text: "", limit: "25" },
+    mode, find: writeExact(EXAMPLE), view: { view: "", limit: "100" }, text: { index: "", text: "", limit: "25" },
     partition: query.get("partition") ?? "",
   };
   const text = query.get("q");
   if (!text) return question;
   try {
-    const part = JSON.parse(text);
-    if (part === null || typeof part !== "object") return question;
+    const part = (mode === "view" || mode === "text" ? JSON.parse : parseExact)(text);
+    if (!isObject(part)) return question;
     if (mode === "view") question.view = { ...part, view: String(part.view ?? "") };
     else if (mode === "text") question.text = { ...part, index: String(part.index ?? ""),
       text: String(part.text ?? "") };
-    else question.find = pretty(part);
+    else question.find = writeExact(part);
   } catch { question.find = text; }
   return question;
 }
@@ -69,17 +68,17 @@ export function readQuestion(query) {
 export function writeQuestion({ mode, find, view, text, partition }) {
   let q = find;
   if (mode === "view" || mode === "text") q = JSON.stringify(mode === "view" ? view : text);
-  else try { q = JSON.stringify(JSON.parse(find)); } catch { /* The text goes into the address as it stands. */ }
+  else try { q = stringifyExact(parseExact(find)); } catch { /* The text goes into the address as it stands. */ }
   return { mode, q, partition };
 }
 
 /**
- * What was typed as JSON; a text that is not JSON is that text.
+ * What was typed as JSON, as a value of `parseExact`; a text that is not JSON is that text.
  *
  * @param {string} text
  * @returns {any}
  */
-export function looseJSON(text) { try { return JSON.parse(text); } catch { return text; } }
+export function looseJSON(text) { try { return parseExact(text); } catch { return parseExact(JSON.stringify(text)); } }
 
 /**
  * The request of a question; throws an `Error` that says what is missing.
@@ -92,13 +91,8 @@ export function requestOf(database, question) {
   const inside = question.partition ? [database, "_partition", question.partition] : [database];
   if (question.mode === "view") return viewRequest(inside, question.view);
   if (question.mode === "text") return textRequest(inside, question.text);
-  /** @type {any} */
-  let body;
-  try { body = JSON.parse(question.find); } catch (error) {
-    throw new Error(`This is not JSON: ${/** @type {Error} */ (error).message}`);
-  }
-  if (typeof body?.selector !== "object") throw new Error("The request needs a \"selector\", which is an "
-    + "object; {} finds everything.");
+  const body = parseObject(question.find, "The request", parseExact);
+  if (!isObject(body.selector)) throw new Error("The request needs a \"selector\", an object. {} finds everything.");
   return { method: "POST", path: path(...inside, "_find"), body: { ...body, execution_stats: true } };
 }
 
@@ -113,7 +107,7 @@ function viewRequest(inside, part) {
   /** @type {Record<string, string>} */
   const query = {};
   const set = (/** @type {string} */ name,
-    /** @type {string | undefined} */ text) => { if (text) query[name] = JSON.stringify(looseJSON(text)); };
+    /** @type {string | undefined} */ text) => { if (text) query[name] = stringifyExact(looseJSON(text)); };
   set("key", part.key);
   set("start_key", part.start);
   set("end_key", part.end);

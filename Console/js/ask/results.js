@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { button, segments } from "../components/button.js";
-import { download } from "../components/copy.js";
+import { download } from "../core/download.js";
 import { jsonView } from "../components/json-view.js";
 import { menuButton } from "../components/menu.js";
 import { barChart } from "../components/chart.js";
@@ -65,9 +65,7 @@ export function resultView({ database, result, look, onLook, more, go }) {
     && `of ${count(result.total)}`, `in ${duration(result.milliseconds)}`].filter(Boolean).join(" ");
   const facts = stats && `The server read ${plural(stats.total_keys_examined ?? 0,
     "index key")} and ${plural(stats.total_docs_examined ?? 0, "document")}${
-    stats.execution_time_ms === undefined ? ""
-      : ` in ${stats.execution_time_ms < 10 ? `${stats.execution_time_ms.toFixed(1)} ms`
-      : duration(stats.execution_time_ms)}`}.`;
+    stats.execution_time_ms === undefined ? "" : ` in ${duration(stats.execution_time_ms)}`}.`;
   const element = h("div.column", null,
     h("div.row", null, h("p.strong", { role: "status" }, summary),
       items.length > 0 && h("div.row.push", null,
@@ -83,12 +81,12 @@ export function resultView({ database, result, look, onLook, more, go }) {
     items.length === 0 ? emptyState({ icon: "search", title: "No results",
       text: "The request is valid and matches nothing. Check the names of fields and the types of values: \"5\" "
         + "and 5 differ." }) : place,
-    result.hidden > 0 && h("p.small.soft", null, `${plural(result.hidden, "more column")}: the JSON has all.`),
+    result.hidden > 0 && h("p.small.soft", null, `${plural(result.hidden, "more column")}: the JSON view shows all.`),
     more && h("div", null, button({ label: "Next page", icon: "next", onclick: more })),
     Object.entries(answer.counts ?? {}).map(([name, values]) => facet(name, values)),
     Object.entries(answer.ranges ?? {}).map(([name, values]) => facet(name, values)),
     // The server says that nothing fits by this warning, too; the explanation of the request has it in words.
-    result.warning && h("details.warnings", null, h("summary", null, "The server has advice"),
+    result.warning && h("details.warnings", null, h("summary", null, "Advice from the server"),
       note("warning", result.warning.split("\n").map((line) => h("p", null, line)))));
   if (items.length) show(as);
   return element;
@@ -105,5 +103,5 @@ function facet(name, values) {
     b.value - a.value).slice(0, 20);
   return h("div.column.tight", null, h("h3", null, `Counts of ${name}`),
     bars.length ? barChart({ label: `Counts of ${name}`, bars, format: count }) : h("p.soft.small", null,
-      "The index has no facets of this field: its function must index it with {facet: true}."));
+      "The index has no facets for this field. Its function must index it with {facet: true}."));
 }

@@ -38,7 +38,7 @@ export function readAnswer(answer, milliseconds) {
  * @param {any[]} items
  * @returns {string[]}
  */
-export function columnsOf(items) {
+function columnsOf(items) {
   /** @type {Set<string>} */
   const paths = new Set();
   for (const item of items.slice(0, 300)) collect(item, "", 0, paths);

@@ -9,11 +9,11 @@ import { emptyState, loading, note, tag } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { h } from "../core/dom.js";
 import { ago } from "../core/format.js";
+import { isObject } from "../core/json.js";
 
 /**
  * Saved queries are documents `query:NAME` of the type `divan.query` in the database that they ask. So they travel with
- * the data: each
- * device and each user that syncs it gets them. The dialog that saves one says so.
+ * the data: each device and each user that syncs it gets them. The dialog that saves one says so.
  *
  * @typedef {import("./question.js").Question} Question
  */
@@ -28,8 +28,7 @@ const PREFIX = "query:";
 async function savedQueries(database, signal) {
   const query = { start_key: JSON.stringify(PREFIX), end_key: JSON.stringify(`${PREFIX}\ufff0`), include_docs: true };
   const { rows } = await allDocuments(database, query, { signal });
-  return rows.map((row) => row.doc).filter((doc) => doc?.type === "divan.query" && typeof doc.question === "object"
-    && doc.question !== null);
+  return rows.map((row) => row.doc).filter((doc) => doc?.type === "divan.query" && isObject(doc.question));
 }
 
 /**
@@ -56,7 +55,7 @@ export async function saveQuery(database, { question, before, signal }) {
           { signal });
       } catch (error) {
         if (/** @type {any} */ (error).status !== 409) throw error;
-        line.wrong = "There is a query of this name. Choose another.";
+        line.wrong = "A query with this name exists. Choose another name.";
         throw new Refusal();
       }
       if (before) await deleteDocument(database, before._id, before._rev, { signal });
@@ -78,7 +77,7 @@ export function openSaved(database, { signal, load }) {
   const list = loading({
     signal, bars: 3, load: (until) => savedQueries(database, until),
     render: (docs) => docs.length === 0
-      ? emptyState({ icon: "save", title: "No query is saved here",
+      ? emptyState({ icon: "save", title: "No saved queries",
         text: "Write a query and choose Save. It is kept as a document of this database." })
       : h("ul.saved", null, docs.map((doc) => {
         const name = doc._id.slice(PREFIX.length);

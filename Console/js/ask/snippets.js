@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { root } from "../api/client.js";
+import { address } from "../api/client.js";
+import { numberOf, plain, stringifyExact } from "../components/json-text.js";
+import { shellWord } from "../core/format.js";
+import { directed } from "../core/json.js";
 import { looseJSON } from "./question.js";
 
 /**
  * A question as code, to paste. Every text of the question is escaped for its language: it may hold quotes, line ends,
- * `$(…)` or
- * characters that turn the direction of writing.
+ * `$(…)` or characters that turn the direction of writing.
  */
-
-/**
- * A text as one word of a POSIX shell. Nothing is expanded between single quotes.
- *
- * @param {string} text
- */
-export const shellWord = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** What cannot be seen, or hides what stands beside it: controls, direction marks, line separators. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g;
@@ -24,21 +19,21 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202f\u2060-\u20
  *
  * @param {string} text
  */
-export const swiftString = (text) => `"${text.replace(/["\\]/g, "\\$&")
+const swiftString = (text) => `"${text.replace(/["\\]/g, "\\$&")
   .replace(UNSEEN, (one) => `\\u{${one.charCodeAt(0).toString(16)}}`)}"`;
 
 /**
  * JSON as a literal of Divan's `JSONValue`.
  *
- * @param {any} value
+ * @param {any} value Of `parseExact`.
  * @returns {string}
  */
-export function swiftValue(value) {
+function swiftValue(value) {
   if (value === null) return "nil";
-  if (typeof value === "string") return swiftString(value);
+  if (typeof value === "string") return numberOf(value) === undefined ? swiftString(plain(value)) : plain(value);
   if (Array.isArray(value)) return `[${value.map(swiftValue).join(", ")}]`;
   if (typeof value !== "object") return String(value);
-  const items = Object.entries(value).map(([key, one]) => `${swiftString(key)}: ${swiftValue(one)}`);
+  const items = Object.entries(value).map(([key, one]) => `${swiftString(plain(key))}: ${swiftValue(one)}`);
   return `[${items.join(", ") || ":"}]`;
 }
 
@@ -58,22 +53,14 @@ const scriptValue = (value) => visible(JSON.stringify(value, null, 2).replace(/^
 const visible = (json) => json.replace(UNSEEN, (one) => one === "\n" ? one
   : `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** @param {import("./question.js").Request} request */
-function addressOf({ path, query }) {
-  const url = new URL(`.${path}`, root);
-  for (const [key, value] of Object.entries(query ?? {})) url.searchParams.set(key, value);
-  return url.href;
-}
-
 /**
  * @param {import("./question.js").Request} request
  * @returns {string}
  */
-export function curl(request) {
-  const lines = [`curl ${shellWord(addressOf(request))}`];
+export function curl({ path, query, body }) {
+  const lines = [`curl ${shellWord(address(path, query).href)}`];
   // An @ at its beginning would have curl read a file; JSON of an object begins with a brace.
-  if (request.body) lines.push("-H 'Content-Type: application/json'",
-    `--data-raw ${shellWord(visible(JSON.stringify(request.body)))}`);
+  if (body) lines.push("-H 'Content-Type: application/json'", `--data-raw ${shellWord(visible(stringifyExact(body)))}`);
   return lines.join(" \\\n  ");
 }
 
@@ -81,11 +68,13 @@ export function curl(request) {
  * @param {import("./question.js").Request} request
  * @returns {string}
  */
-export function javaScript(request) {
-  const options = request.body
-    ? `, {\n  method: "POST",\n  headers: { "Content-Type": "application/json" },\n  body: JSON.stringify(${
-      scriptValue(request.body).replaceAll("\n", "\n  ")}),\n}` : "";
-  return `const response = await fetch(${scriptValue(addressOf(request))}${options});
+export function javaScript({ path, query, body }) {
+  const text = body && stringifyExact(body), value = body && JSON.parse(text);
+  // A number that JavaScript would change stays in a text.
+  const code = body && (JSON.stringify(value) === text ? `JSON.stringify(${scriptValue(value)})` : scriptValue(text));
+  const options = body ? `, {\n  method: "POST",\n  headers: { "Content-Type": "application/json" },\n  body: ${
+    code.replaceAll("\n", "\n  ")},\n}` : "";
+  return `const response = await fetch(${scriptValue(address(path, query).href)}${options});
 if (!response.ok) throw new Error(await response.text());
 const result = await response.json();
 `;
@@ -109,16 +98,14 @@ for row in try texts.search(${swiftString(question.text.text)}).run() { print(ro
 `;
   }
   const { selector, sort, fields, limit, skip, use_index: index } = request.body;
-  const keys = (sort ?? []).map((/** @type {any} */ one) => {
-    const [path, direction] = typeof one === "string" ? [one, "asc"] : Object.entries(one)[0];
-    return `.${direction === "desc" ? "descending" : "ascending"}(${swiftString(path)})`;
-  });
+  const keys = directed(sort).map(([path, direction]) =>
+    `.${direction === "desc" ? "descending" : "ascending"}(${swiftString(plain(path))})`);
   const settings = [
     keys.length && `query.sort = [${keys.join(", ")}]`,
     fields?.length && `query.fields = ${swiftValue(fields)}`,
     `query.limit = ${limit ?? 25}`,
     skip && `query.skip = ${skip}`,
-    index?.length && `query.useIndex = ${swiftString(indexName(index))}`,
+    index?.length && `query.useIndex = ${swiftString(plain(indexName(index)))}`,
   ].filter(Boolean);
   return `var query = try ${from}.find(selector: ${swiftValue(selector)})
 ${settings.join("\n")}

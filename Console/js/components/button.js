@@ -7,8 +7,7 @@ import { icon } from "./icon.js";
  * A button. One with an icon and no visible text is given `title`, which is its label, too.
  *
  * `kind`: `primary` for what a view is for, `danger` for what destroys, `plain` for one among others; `small`, `square`
- * are added.
- * A function that returns a promise disables the button until it is done, so that nothing is sent twice.
+ * are added. A function that returns a promise disables the button until it is done, so that nothing is sent twice.
  *
  * @param {object} options
  * @param {string} [options.label]

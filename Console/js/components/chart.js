@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { fill, h, svg } from "../core/dom.js";
-import { time } from "../core/format.js";
+import { apply, fill, h, svg } from "../core/dom.js";
+import { plural, time } from "../core/format.js";
 import { useStyle } from "../core/style.js";
 import { numberAxis, plainNumber, timeAxis } from "./scale.js";
 
@@ -12,8 +12,7 @@ await useStyle("chart");
  * not flicker.
  *
  * A chart is an image with a summary for screen readers, and a table of its values follows it unseen. A line chart
- * takes the focus:
- * the arrow keys go from point to point and the values are told.
+ * takes the focus: the arrow keys go from point to point and the values are told.
  *
  * @typedef {{ label: string, points: [x: any, y: number | null][] }} Series A moment `x` is milliseconds, a Date or
  *   ISO text.
@@ -85,9 +84,8 @@ export function lineChart(options) {
     if (!width) return;
     const { format, height } = data;
     const series = data.series.map((one) => one.points.map(([x, y]) =>
-      /** @type {[number, number | null]} */ ([typeof x === "number" ? x : new Date(x).getTime(), y])).sort((a, b) =>
-        a[0] - b[0]));
-    const xs = [...new Set(series.flatMap((points) => points.map(([x]) => x)))].sort((a, b) => a - b);
+      /** @type {[number, number | null]} */ ([numberOf(x), y])).sort((a, b) => a[0] - b[0]));
+    const xs = xsOf(data.series).sort((a, b) => a - b);
     let low = 0, high = 0;
     for (const points of series) for (const [, y] of points) if (y !== null) { low = Math.min(low, y);
       high = Math.max(high, y); }
@@ -100,10 +98,7 @@ export function lineChart(options) {
     const y = (/** @type {number} */ value) =>
       height - bottom - (value - yAxis.low) / (yAxis.high - yAxis.low) * (height - top - bottom);
     shown = { series, xs, x, y };
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": summary(data, series, xs) })) {
-      drawing.setAttribute(name, String(value));
-    }
+    apply(drawing, { width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": summary(data, series, xs) });
     fill(drawing,
       yAxis.ticks.map(({ at, label }) => [
         svg("line", { class: at === 0 ? "base" : "rule", x1: left, x2: width - right, y1: y(at), y2: y(at) }),
@@ -160,9 +155,8 @@ export function lineChart(options) {
     fill(legend, data.series.length > 1 && data.series.map((one, index) =>
       h("span", null, h("i", { style: { background: colour(index) } }), one.label)));
     draw();
-    const xs = shown?.xs ?? [...new Set(data.series.flatMap((one) => one.points.map(([x]) => Number(new Date(x)))))];
-    const maps = data.series.map((one) =>
-      new Map(one.points.map(([x, y]) => [typeof x === "number" ? x : new Date(x).getTime(), y])));
+    const xs = shown?.xs ?? xsOf(data.series);
+    const maps = data.series.map((one) => new Map(one.points.map(([x, y]) => [numberOf(x), y])));
     fill(rest, unseenTable(data.label, [data.xKind === "time" ? "Time" : "x", ...data.series.map((one) => one.label)],
       xs.map((x) => [sayX(x, data.xKind), ...maps.map((map) => { const y = map.get(x); return y === null
         || y === undefined ? "" : data.format(y); })])));
@@ -171,6 +165,12 @@ export function lineChart(options) {
   onWidth(plot, (now) => { width = now; draw(); });
   return Object.assign(element, { update });
 }
+
+/** @param {any} x */
+const numberOf = (x) => typeof x === "number" ? x : new Date(x).getTime();
+
+/** @param {Series[]} series */
+const xsOf = (series) => [...new Set(series.flatMap((one) => one.points.map(([x]) => numberOf(x))))];
 
 /**
  * @param {number} x
@@ -191,7 +191,7 @@ function summary(data, series, xs) {
       : `${data.series[index].label} has no values`;
   });
   const span = xs.length ? `, from ${sayX(xs[0], data.xKind)} to ${sayX(xs[xs.length - 1], data.xKind)}` : "";
-  return `${data.label}${span}. ${parts.join("; ")}. The arrow keys tell the values.`;
+  return `${data.label}${span}. ${parts.join("; ")}. The arrow keys go through the values.`;
 }
 
 /**
@@ -264,10 +264,8 @@ export function barChart(options) {
     const x = (/** @type {number} */ at) => left + (at - axis.low) / (axis.high - axis.low) * Math.max(1,
       width - left - right);
     const letters = Math.max(1, Math.floor((left - 10) / LETTER));
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": `${data.label}, ${bars.length} bars` })) {
-      drawing.setAttribute(name, String(value));
-    }
+    apply(drawing, { width, height, viewBox: `0 0 ${width} ${height}`,
+      "aria-label": `${data.label}, ${plural(bars.length, "bar")}` });
     fill(drawing,
       axis.ticks.map(({ at, label }) => [
         svg("line", { class: at === 0 ? "base" : "rule", x1: x(at), x2: x(at), y1: top, y2: height - bottom }),
@@ -315,8 +313,7 @@ export function sparkline(options) {
     const says = known.length
       ? `${data.label}: ${format(last)} now, from ${format(Math.min(...known))} to ${format(Math.max(...known))}`
       : `${data.label}: no values yet`;
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}`,
-      "aria-label": says })) drawing.setAttribute(name, String(value));
+    apply(drawing, { width, height, viewBox: `0 0 ${width} ${height}`, "aria-label": says });
     fill(drawing, svg("title", null, says), svg("path", { class: "line", d: line }),
       known.length > 0 && svg("circle", { cx: x(values.lastIndexOf(last)), cy: y(last), r: 2.5 }));
   };

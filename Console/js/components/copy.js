@@ -19,19 +19,3 @@ export async function copyText(text, what) {
   }
   toast(`${what} copied.`);
 }
-
-/**
- * Has the browser save a text as a file.
- *
- * @param {string} name
- * @param {string} text
- * @param {string} [type]
- */
-export function download(name, text, type = "application/json") {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}

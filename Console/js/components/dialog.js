@@ -8,9 +8,8 @@ import { field, input } from "./field.js";
  * Opens a dialog and waits until it is closed.
  *
  * `submit` is called with the dialog's form when the user confirms; the dialog stays open while it works, and when it
- * throws, with the
- * error's message in it. The promise gives what `submit` returned, or undefined when the user left. The focus goes back
- * to where it was.
+ * throws, with the error's message in it. The promise gives what `submit` returned, or undefined when the user left.
+ * The focus goes back to where it was.
  *
  * While `submit` works the user cannot close the dialog, so that what is done is also told. `mayLeave` is for a caller
  * that stops the work, or says that it goes on, when the user leaves.
@@ -89,7 +88,7 @@ export function openDialog({ title, body, action, kind = "primary", wide = false
   });
 }
 
-/** Thrown by `submit` when a field shows already what is wrong. */
+/** Thrown by `submit` when a field already shows what is wrong. */
 export class Refusal extends Error {}
 
 /**

@@ -2,7 +2,8 @@
 
 import { h } from "../core/dom.js";
 import { plural } from "../core/format.js";
-import { isObject, set } from "../core/merge.js";
+import { isObject } from "../core/json.js";
+import { set } from "../core/merge.js";
 import { useStyle } from "../core/style.js";
 
 await useStyle("diff");

@@ -38,7 +38,6 @@ const PATHS = {
   next: "m9 5 7 7-7 7",
   pause: "M8 5v14M16 5v14",
   play: "M7 4.500v15l12-7.500z",
-  pull: "M12 20V8M7 12l5-5 5 5M5 4h14",
   qr: "M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2v2h-2zM18 18h2v2h-2zM18 14h2M14 20v-2",
   refresh: "M20 12a8 8 0 1 1-2.500-5.800L20 8.500M20 4v4.500h-4.500",
   save: "M5 4h11l3 3v13H5zM8 4v5h7V4M8 20v-6h8v6",

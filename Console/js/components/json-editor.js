@@ -17,16 +17,13 @@ await useStyle("json-editor");
  * An editor of JSON.
  *
  * A text area takes the keys, the clipboard and input methods, and is what a screen reader reads; its letters are
- * transparent. The lines in
- * sight are drawn over it in colours. Values are folded by taking them out of the text area (`Folds`), so that a text
- * of a million characters stays
- * quick: it opens with its larger values folded. The text is never written anew from values, so that numbers stay as
- * they are typed.
+ * transparent. The lines in sight are drawn over it in colours. Values are folded by taking them out of the text area
+ * (`Folds`), so that a text of a million characters stays quick: it opens with its larger values folded. The text is
+ * never written anew from values, so that numbers stay as they are typed.
  *
  * @typedef {{ line: number, column: number, message: string }} JSONError
  * @typedef {HTMLElement & { text: string, readonly value: any, readonly error: JSONError | null, readOnly: boolean,
- *   replace: (text: string) => void, showError: () => void }} JSONEditor `replace` can be undone, setting `text`
- * cannot.
+ *   replace: (text: string) => void, showError: () => void }} JSONEditor `replace` can be undone, setting `text` not.
  *
  * @param {{ text: string, label: string, readOnly?: boolean, onChange?: () => void }} options
  * @returns {JSONEditor}
@@ -243,7 +240,8 @@ export class Editor {
 
   check() {
     if (this.checkedText === this.shown && this.checkedText) return;
-    this.checked = check(this.shown, (offset) => this.numbers[this.lineAt(offset)]);
+    this.checked = check(this.shown, (offset) => this.numbers[this.lineAt(offset)],
+      (mark) => this.folds.all.get(mark)?.names ?? []);
     this.checkedText = this.shown;
     this.partners.clear();
     this.foldable.clear();
@@ -423,8 +421,8 @@ export class Editor {
   unfold(mark) {
     const at = this.shown.indexOf(mark), fold = this.folds.all.get(mark);
     if (at < 0 || !fold) return;
-    const isLong = fold.text.length > 250_000;
-    this.change(at, at + mark.length, isLong ? this.folds.foldAll(fold.text) : fold.text, at, { isFold: true });
+    const text = fold.text[0] === '"' ? fold.text : this.folds.open(fold.text);
+    this.change(at, at + mark.length, text, at, { isFold: true });
   }
 
   toggleAll() {

@@ -248,6 +248,19 @@ export function readable(text) {
 }
 
 /**
+ * The members of the outermost object of a text. Of a text with a fault only some would be known, and what is made of
+ * them would lose the others: so it is refused.
+ *
+ * @param {string} text
+ * @returns {Member[]}
+ */
+export function membersOf(text) {
+  const { fault, members } = check(text);
+  if (fault) throw new Error(`The JSON of the document has a fault: ${fault.message}`);
+  return members;
+}
+
+/**
  * A text without some members of its outermost object.
  *
  * @param {string} text
@@ -255,7 +268,7 @@ export function readable(text) {
  * @returns {string}
  */
 export function without(text, isRemoved) {
-  const kept = check(text).members.filter((member) => !isRemoved(member.name));
+  const kept = membersOf(text).filter((member) => !isRemoved(member.name));
   return `{${kept.map((member) => text.slice(member.from, member.to)).join(",")}}`;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { fill, h, svg } from "../core/dom.js";
+import { apply, fill, h, svg } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { useStyle } from "../core/style.js";
 import { button } from "./button.js";
@@ -9,9 +9,8 @@ await useStyle("chart");
 
 /**
  * Points on a map, in Mercator's projection: land in rough outline, a graticule with its degrees, and points that lie
- * close together as one
- * circle with their number. It loads nothing: no tiles, and no request that would tell another server what one looks
- * at.
+ * close together as one circle with their number. It loads nothing: no tiles, and no request that would tell another
+ * server what one looks at.
  *
  * Drag, turn the wheel, or use the keys: arrows move, + and - zoom, 0 shows all points.
  *
@@ -102,10 +101,8 @@ export function pointMap({ label, points, height = 420 }) {
     if (!width) return;
     const screenX = (/** @type {number} */ at) => (at - x) * scale + width / 2,
       screenY = (/** @type {number} */ at) => (at - y) * scale + height / 2;
-    drawing.setAttribute("width", String(width));
-    drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    drawing.setAttribute("aria-label",
-      `${label}: a map of ${plural(points.length, "point")}. Arrows move it, + and - zoom, 0 shows all.`);
+    apply(drawing, { width, viewBox: `0 0 ${width} ${height}`, "aria-label":
+      `${label}: a map of ${plural(points.length, "point")}. Arrow keys move it, + and - zoom, 0 shows all.` });
     // Outlines of three degrees would mislead close by.
     land.setAttribute("d", scale > 40000 ? "" : OUTLINES.map((outline) =>
       `M${outline.map(([a, b]) => `${screenX(a).toFixed(1)} ${screenY(b).toFixed(1)}`).join("L")}Z`).join(""));

@@ -2,6 +2,7 @@
 
 import { fill, h, svg } from "../core/dom.js";
 import { count } from "../core/format.js";
+import { generation, pathOf, short } from "../core/revision.js";
 import { useStyle } from "../core/style.js";
 
 await useStyle("history");
@@ -23,37 +24,6 @@ await useStyle("history");
 
 const ROW = 30, LANE = 20, LEFT = 16, SHORTEST_FOLD = 4;
 const WORDS = { winner: "winner", live: "conflict", deleted: "deleted", "": "" };
-
-/**
- * The generation of a revision: the number before its hyphen.
- *
- * @param {string} rev
- * @returns {number}
- */
-export function generation(rev) { return Number.parseInt(rev, 10) || 0; }
-
-/**
- * Sorts leaves as CouchDB chooses the winner: live ones first, then the longest history, then the greatest ID.
- *
- * @param {{ _rev: string, _deleted?: boolean }} a
- * @param {{ _rev: string, _deleted?: boolean }} b
- * @returns {number}
- */
-export function byWinner(a, b) {
-  return Number(!!a._deleted) - Number(!!b._deleted)
-    || generation(b._rev) - generation(a._rev) || (a._rev < b._rev ? 1 : -1);
-}
-
-/**
- * The revisions that a leaf names in `_revisions`, itself first.
- *
- * @param {any} leaf
- * @returns {string[]}
- */
-export function pathOf(leaf) {
-  const { start, ids } = leaf._revisions ?? { start: generation(leaf._rev), ids: [leaf._rev.replace(/^\d+-/, "")] };
-  return ids.map((/** @type {string} */ one, /** @type {number} */ index) => `${start - index}-${one}`);
-}
 
 /**
  * Merges the branches of leaves, which are sorted, into a tree.
@@ -105,7 +75,7 @@ export function revisionTree({ label, onChoose }) {
     const lanes = Math.max(0, ...rows.map((row) => row.revision.lane)) + 1;
     fill(element, svg("svg", { width: LEFT + lanes * LANE + 250, height: rows.length * ROW },
       rows.map((row, index) => svg("rect", { "data-rev": row.revision.rev, y: index * ROW, width: "100%", height: ROW },
-        svg("title", null, row.folded.length ? "Show them" : row.revision.rev))),
+        svg("title", null, row.folded.length ? "Show these revisions" : row.revision.rev))),
       rows.map((row, index) => edge(row, index, rows, places)),
       rows.map((row, index) => line(row, index, LEFT + lanes * LANE))));
     mark();
@@ -128,7 +98,7 @@ export function revisionTree({ label, onChoose }) {
     const x = LEFT + lane * LANE, y = index * ROW + ROW / 2;
     const isFold = row.folded.length > 0;
     const state = isFold ? "" : [WORDS[leaf], isStored ? "" : "body compacted"].filter(Boolean).join(", ");
-    const text = isFold ? `… ${count(row.folded.length)} revisions …` : rev.replace(/^(\d+-.{8}).+/, "$1…");
+    const text = isFold ? `… ${count(row.folded.length)} revisions …` : `${short(rev)}…`;
     return svg("g", {
       id: `rev-${rev}`, role: "option", "data-rev": rev,
       class: `${leaf} ${isStored ? "" : "gone"} ${isFold ? "fold" : ""}`,

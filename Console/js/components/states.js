@@ -28,7 +28,8 @@ export function errorState(error, retry) {
   const { message = String(error), status } = /** @type {any} */ (error) ?? {};
   const title = {
     0: "The server is not responding",
-    401: "You are not signed in",
+    // A CouchDB answers 401 to a user who has signed in, too, where only administrators may.
+    401: "Access denied",
     403: "Access denied",
     404: "Not found",
   }[/** @type {number} */ (status)];
@@ -53,8 +54,7 @@ export function loadingState(count = 5) {
 
 /**
  * A region that loads: it shows bars while it does, what `render` makes of the result, or the error with a button to
- * try again.
- * `reload()` keeps what is shown until there is something new.
+ * try again. `reload()` keeps what is shown until there is something new.
  *
  * @template T
  * @param {object} options

@@ -6,14 +6,12 @@ import { fill, h } from "../core/dom.js";
  * A list of any length of which only the lines in sight are in the page.
  *
  * The caller says how many lines there are and draws each when it comes into sight; `refresh()` draws those in sight
- * again, when
- * lines have come that were on their way. Browsers have no elements taller than some thirty million pixels, so above
- * ten million the scroll
- * bar stands for a share of the list rather than for pixels, and turning the wheel goes on line by line.
+ * again, when lines have come that were on their way. Browsers have no elements taller than some thirty million pixels,
+ * so above ten million the scroll bar stands for a share of the list rather than for pixels, and turning the wheel goes
+ * on line by line.
  *
  * Keyboard: arrows, Page Up and Down, Home and End move the current line, Enter activates it, Space selects it, with
- * Shift to there from the one
- * before, `mod+a` all.
+ * Shift to there from the one before, `mod+a` all.
  *
  * ## Invariants
  *

@@ -4,8 +4,8 @@ import { getDocument } from "../api/couch.js";
 import { path } from "../api/client.js";
 import { readExact } from "../api/exact.js";
 import { plain } from "../components/json-text.js";
-import { pathOf } from "../components/revision-tree.js";
 import { get, isEqual, keysOf, merge3, set } from "../core/merge.js";
+import { pathOf } from "../core/revision.js";
 
 /**
  * @typedef {{ id: string, rev: string, conflicts: string[] }} Row A document, its winner, and its other live leaves.

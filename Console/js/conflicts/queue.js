@@ -2,6 +2,7 @@
 
 import { followChanges } from "../api/changes.js";
 import { api, path } from "../api/client.js";
+import { rowsOf } from "../api/couch.js";
 import { has } from "../api/server.js";
 import { debounce } from "../core/dom.js";
 
@@ -126,10 +127,10 @@ export class ConflictQueue {
   /** @param {string[]} keys */
   async check(keys) {
     if (!keys.length) return;
-    const answer = await api.post(path(this.database, "_all_docs"), { keys },
+    const rows = await rowsOf(this.database, keys,
       { query: { include_docs: true, conflicts: true }, signal: this.signal });
     /** @type {Map<string, Row>} */
-    const found = new Map(answer.rows.flatMap((/** @type {any} */ { id, doc }) =>
+    const found = new Map(rows.flatMap(({ id, doc }) =>
       doc?._conflicts?.length ? [[id, { id, rev: doc._rev, conflicts: doc._conflicts }]] : []));
     const asked = new Set(keys);
     this.rows = this.rows.flatMap((row) => {

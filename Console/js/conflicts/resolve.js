@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { bulkDocuments, saveDocuments } from "../api/couch.js";
+import { bulkDocuments, rowsOf, saveDocuments } from "../api/couch.js";
 import { api, documentPath, path } from "../api/client.js";
 import { readExact, writeExactly } from "../api/exact.js";
-import { generation, pathOf } from "../components/revision-tree.js";
 import { get, isEqual, set } from "../core/merge.js";
+import { generation, pathOf } from "../core/revision.js";
 import { contentOf } from "./load.js";
 
 /**
@@ -18,8 +18,8 @@ import { contentOf } from "./load.js";
  * @property {any} [unsure] The merged body, while it is unknown what of all this the server saved.
  */
 
-const CHANGED = "A side was changed meanwhile.";
-const LOST = "The answer of the server was lost: this conflict may or may not be resolved.";
+const CHANGED = "A side has changed since it was read.";
+const LOST = "The server's answer was lost. This conflict may or may not be resolved.";
 
 /**
  * Whether a resolution, also one that failed in part, has something to undo.
@@ -41,7 +41,7 @@ export function isUndoable({ saved, deleted, unsure }) { return saved !== null |
 export async function resolveConflicts(database, decisions) {
   /** @type {Resolution[]} */
   const resolutions = decisions.map(({ conflict }) => ({ conflict, saved: null, deleted: [], problem: "" }));
-  const { rows } = await api.post(path(database, "_all_docs"), { keys: decisions.map(({ conflict }) => conflict.id) });
+  const rows = await rowsOf(database, decisions.map(({ conflict }) => conflict.id));
   /** @type {{ at: number, side: any, doc: any }[]} */
   const writes = [];
   for (const [at, { conflict, body }] of decisions.entries()) {
@@ -70,7 +70,7 @@ export async function resolveConflicts(database, decisions) {
   });
   for (const at of isRefused) {
     const [failed] = await restoreSides(database, [resolutions[at]]);
-    if (failed) resolutions[at].problem += ` A deleted side could not be put back: ${failed.problem}`;
+    if (failed) resolutions[at].problem += ` A deleted side could not be restored: ${failed.problem}`;
   }
   return resolutions;
 }
@@ -101,7 +101,7 @@ export async function undoResolutions(database, resolutions) {
   answers.forEach(({ error, reason }, index) => {
     const { resolution } = writes[index];
     if (!error) resolution.saved = null;
-    else fail(resolution.conflict.id, error === "conflict" ? "The document was changed since." : reason || error);
+    else fail(resolution.conflict.id, error === "conflict" ? "The document has changed since." : reason || error);
   });
   const failed = new Set(problems.map((one) => one.id));
   return problems.concat(await restoreSides(database, resolutions.filter(({ conflict }) => !failed.has(conflict.id))));

@@ -5,8 +5,9 @@ import { ask } from "../components/dialog.js";
 import { diffView } from "../components/diff.js";
 import { field, input, select } from "../components/field.js";
 import { showExact } from "../components/json-text.js";
+import { workRegion } from "../components/progress.js";
 import { errorState, figure, note } from "../components/states.js";
-import { fill, h } from "../core/dom.js";
+import { h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
 import { link } from "../core/router.js";
 import { contentOf, loadConflicts } from "./load.js";
@@ -16,7 +17,7 @@ import { decide, OUTCOMES } from "./rules.js";
 /** @typedef {import("./resolve.js").Resolution} Resolution */
 
 export const AT_MOST = 500;
-const BATCH = 25, EXAMPLES = 5;
+const BATCH = 100, EXAMPLES = 5;
 
 const KINDS = [
   { value: "winner", label: "Keep the winner" },
@@ -46,17 +47,17 @@ export function rulePanel({ database, ctx, start, rows }) {
   const property = input({ value: query.get("property") ?? "", placeholder: "updated_at", oninput: () => arrange() });
   const value = input({ value: query.get("value") ?? "", placeholder: "\"ann\"", oninput: () => arrange() });
   const otherwise = select(OTHERWISE, query.get("otherwise") ?? "skip", { onchange: () => arrange() });
-  const propertyField = field({ label: "Property", input: property, hint: "A dot leads into an object: meta.date" });
-  const valueField = field({ label: "Value", input: value, hint: "JSON, or a text" });
+  const propertyField = field({ label: "Property", input: property, hint: "Use a dot for nesting, such as meta.date" });
+  const valueField = field({ label: "Value", input: value, hint: "JSON or plain text" });
   const otherwiseField = field({ label: "Where a property is disputed", input: otherwise });
-  const result = h("div.column", { "aria-live": "polite" });
+  const result = workRegion(signal);
 
   const arrange = () => {
     propertyField.hidden = kind.value !== "latest" && kind.value !== "equals";
     valueField.hidden = kind.value !== "equals";
     otherwiseField.hidden = kind.value !== "merge";
     propertyField.wrong = "";
-    fill(result);
+    result.run(async () => null);
     ctx.setQuery({
       rule: kind.value, property: propertyField.hidden ? "" : property.value,
       value: valueField.hidden ? "" : value.value,
@@ -64,37 +65,40 @@ export function rulePanel({ database, ctx, start, rows }) {
     });
   };
 
-  const preview = async () => {
+  const preview = () => {
     if (!propertyField.hidden && !property.value) {
-      propertyField.wrong = "Name a property.";
+      propertyField.wrong = "Enter a property.";
       property.focus();
       return;
     }
     const rule = /** @type {import("./rules.js").Rule} */ ({
       kind: kind.value, property: property.value, value: value.value, otherwise: otherwise.value,
     });
-    /** @type {import("./rules.js").Decision[]} */
-    const decisions = [];
-    let unread = 0;
-    const end = await inBatches("Reading", rows, async (batch) => {
-      const conflicts = await loadConflicts(database, batch, signal);
-      unread += batch.length - conflicts.length;
-      for (const conflict of conflicts) decisions.push(decide(rule, conflict));
+    result.run(async (stop, line) => {
+      const wanted = await rows();
+      /** @type {import("./rules.js").Decision[]} */
+      const decisions = [];
+      for (let at = 0; at < wanted.length; at += BATCH) {
+        line.count(at, wanted.length, "Read ");
+        const conflicts = await loadConflicts(database, wanted.slice(at, at + BATCH), stop);
+        decisions.push(...conflicts.map((conflict) => decide(rule, conflict)));
+      }
+      return previewOf(decisions, wanted.length - decisions.length);
     });
-    if (end === null) showPreview(decisions, unread); else fill(result, end);
   };
 
   /**
    * @param {import("./rules.js").Decision[]} decisions
    * @param {number} unread
    */
-  const showPreview = (decisions, unread) => {
+  const previewOf = (decisions, unread) => {
     const active = decisions.filter((one) => one.outcome !== "skipped");
     const counts = Object.entries(OUTCOMES).map(([outcome, label]) =>
       figure(label, count(decisions.filter((one) => one.outcome === outcome).length)));
-    fill(result, h("div.row.figures", null, counts),
-      unread > 0 && note("warning", `${plural(unread, "document")} stay as they are: the server did not give every `
-        + "side of them."),
+    return [
+      h("div.row.figures", null, counts),
+      unread > 0 && note("warning", `${plural(unread, "document")} will not change: the server did not return every `
+        + "side."),
       active.length > 0 && h("div.row", null, button({
         label: `Resolve ${plural(active.length, "conflict")}`, icon: "check", kind: "primary",
         onclick: () => apply(active),
@@ -104,7 +108,8 @@ export function rulePanel({ database, ctx, start, rows }) {
         body && showExact(diffView(contentOf(conflict.sides[0]), body,
           { beforeLabel: "Winner", afterLabel: "Result" })))),
       decisions.length > EXAMPLES
-        && h("p.small.soft", null, `These are the first ${EXAMPLES} of ${count(decisions.length)}.`));
+        && h("p.small.soft", null, `These are the first ${EXAMPLES} of ${count(decisions.length)}.`),
+    ];
   };
 
   /** @param {import("./rules.js").Decision[]} decisions */
@@ -117,17 +122,19 @@ export function rulePanel({ database, ctx, start, rows }) {
     if (!isSure) return;
     /** @type {Resolution[]} */
     const done = [];
-    const end = await inBatches("Resolving", decisions, async (batch) => {
+    await inBatches("Resolved ", decisions, async (batch) => {
       done.push(...await resolveConflicts(database, batch));
+    }, () => {
+      const failed = done.filter((one) => one.problem), rest = decisions.length - done.length;
+      return [
+        note(failed.length || rest ? "warning" : "success",
+          `${plural(done.length - failed.length, "conflict")} resolved.`,
+          failed.length > 0 && ` ${count(failed.length)} could not be resolved.`,
+          rest > 0 && ` The other ${count(rest)} were not tried.`),
+        problemList(failed.map(({ conflict, problem }) => ({ id: conflict.id, problem }))),
+        undoButton(done.filter(isUndoable)),
+      ];
     });
-    const failed = done.filter((one) => one.problem), rest = decisions.length - done.length;
-    const changed = done.filter(isUndoable);
-    fill(result, end,
-      note(failed.length || rest ? "warning" : "success",
-        `${plural(done.length - failed.length, "conflict")} resolved.`,
-        failed.length > 0 && ` ${count(failed.length)} not.`,
-        rest > 0 && ` The other ${count(rest)} were not tried.`),
-      problemList(failed.map(({ conflict, problem }) => ({ id: conflict.id, problem }))), undoButton(changed));
   };
 
   /** @param {Resolution[]} changed */
@@ -140,43 +147,45 @@ export function rulePanel({ database, ctx, start, rows }) {
     /** @type {{ id: string, problem: string }[]} */
     const problems = [];
     let undone = 0;
-    const end = await inBatches("Undoing", changed, async (batch) => {
+    await inBatches("Undone ", changed, async (batch) => {
       problems.push(...await undoResolutions(database, batch));
       undone += batch.length;
-    });
-    fill(result, end,
+    }, () => [
       note(problems.length ? "warning" : "success",
         `${plural(undone - problems.length, "document")} in conflict again.`,
         problems.length > 0 && ` ${count(problems.length)} could not be undone.`),
-      problemList(problems), undoButton(changed.filter(isUndoable)));
+      problemList(problems), undoButton(changed.filter(isUndoable)),
+    ]);
   };
 
   /**
-   * Works through items with a progress bar and a button to cancel. Gives null, or what says why it ended early.
+   * Writes in batches, then shows the report, also of a part. The rule cannot be changed meanwhile, since that would
+   * take the report away.
    *
    * @template T
    * @param {string} verb
-   * @param {T[] | (() => Promise<T[]>)} source
-   * @param {(batch: T[]) => Promise<void>} work
-   * @returns {Promise<HTMLElement | null>}
+   * @param {T[]} items
+   * @param {(batch: T[]) => Promise<void>} write
+   * @param {() => import("../core/dom.js").Children} report
    */
-  const inBatches = async (verb, source, work) => {
-    let isCancelled = false;
-    const bar = h("progress.progress", { "aria-label": verb }), text = h("span.small", null, verb);
-    fill(result, h("div.row.nowrap", null, text, bar,
-      button({ label: "Cancel", kind: "small", onclick: () => { isCancelled = true; } })));
-    try {
-      const items = Array.isArray(source) ? source : await source();
-      for (let at = 0; at < items.length && !signal.aborted; at += BATCH) {
-        if (isCancelled) return note("info", "You cancelled.");
-        fill(text, `${verb} ${count(at)} of ${count(items.length)}`);
-        bar.value = at / items.length;
-        await work(items.slice(at, at + BATCH));
-      }
-      return null;
-    } catch (error) { return errorState(error); }
+  const inBatches = async (verb, items, write, report) => {
+    form.inert = true;
+    await result.run(async (stop, line) => {
+      try {
+        for (let at = 0; at < items.length && !stop.aborted; at += BATCH) {
+          line.count(at, items.length, verb);
+          await write(items.slice(at, at + BATCH));
+        }
+        return report();
+      } catch (error) { return [errorState(error), report()]; }
+    });
+    form.inert = false;
   };
 
+  const form = h("div.column", null,
+    h("div.grid", { style: { "--cell": "22rem" } },
+      field({ label: "Rule", input: kind }), propertyField, valueField, otherwiseField),
+    h("div.row", null, button({ label: "Preview", icon: "search", onclick: preview })));
   arrange();
   return h("section.column", { "aria-label": "Apply a rule" },
     h("div.row.spread", null, h("h2", null, `Apply a rule to the next ${AT_MOST}`),
@@ -185,10 +194,8 @@ export function rulePanel({ database, ctx, start, rows }) {
         onclick: () => { ctx.go(link("db", database, "conflicts")); },
       })),
     h("p.soft", null, "The rule starts at ", h("bdi", null, start || "the first conflict"),
-      ". Nothing is saved before you have seen the preview."),
-    h("div.grid", { style: { "--cell": "22rem" } },
-      field({ label: "Rule", input: kind }), propertyField, valueField, otherwiseField),
-    h("div.row", null, button({ label: "Preview", icon: "search", onclick: preview })), result);
+      ". Nothing is saved until you have seen the preview."),
+    form, result);
 }
 
 /** @param {{ id: string, problem: string }[]} problems */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { numberOf, parseExact, plain } from "../components/json-text.js";
-import { get, isEqual, isObject } from "../core/merge.js";
+import { valueAt } from "../core/json.js";
+import { isEqual } from "../core/merge.js";
 import { contentOf, mergeSides } from "./load.js";
 
 /**
@@ -50,18 +51,6 @@ export function decide(rule, conflict) {
         : { conflict, outcome: "merged", body: merged };
     }
   }
-}
-
-/**
- * The value of a property; a dot leads into an object.
- *
- * @param {any} body
- * @param {string} property
- * @returns {any}
- */
-export function valueAt(body, property) {
-  const own = get(body, property);
-  return own !== undefined || !isObject(body) ? own : property.split(".").reduce((value, key) => get(value, key), body);
 }
 
 /**

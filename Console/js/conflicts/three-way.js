@@ -8,7 +8,9 @@ import { parseExact, showExact, stringifyExact, writeExact } from "../components
 import { note, tag } from "../components/states.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { cut, plural } from "../core/format.js";
-import { get, isEqual, isObject, set } from "../core/merge.js";
+import { isObject } from "../core/json.js";
+import { get, isEqual, set } from "../core/merge.js";
+import { short } from "../core/revision.js";
 import { link } from "../core/router.js";
 import { contentOf, mergeSides } from "./load.js";
 
@@ -52,7 +54,7 @@ export class ThreeWay {
     this.check = debounce(() => this.showChanges(), 200);
     const heads = conflict.sides.map((side, index) => h("th", { scope: "col" },
       this.sideName(index), " ", h("kbd", null, index + 1),
-      h("span.code.faint", { title: side._rev }, side._rev.slice(0, 10))));
+      h("span.code.faint", { title: side._rev }, short(side._rev))));
     this.element = h("div.column", null,
       isUnknown && note("info", "The common ancestor is not stored any more, so the console cannot tell which side "
         + "changed a property. Each difference is disputed."),
@@ -65,7 +67,7 @@ export class ThreeWay {
         h("tbody", null, this.rows))),
       this.preview,
       h("details", { ontoggle: () => this.showChanges() },
-        h("summary", null, "What resolving changes in the winner"), this.changes),
+        h("summary", null, "Changes to the winner"), this.changes),
       h("div.row.resolve", null,
         mayWrite() && button({
           label: `Resolve: delete ${plural(conflict.sides.length - 1, "side")}`, icon: "check", kind: "primary",
@@ -139,7 +141,7 @@ export class ThreeWay {
       const body = parseExact(this.text.value);
       const reserved = isObject(body) && Object.keys(body).find((key) => key.startsWith("_") && key !== "_attachments");
       this.preview.wrong = !isObject(body) ? "A document is a JSON object."
-        : reserved ? `A property must not be named ${reserved}.` : "";
+        : reserved ? `The property name ${reserved} is reserved.` : "";
       return this.preview.wrong ? null : body;
     } catch (error) {
       this.preview.wrong = `This is not JSON: ${/** @type {Error} */ (error).message}`;

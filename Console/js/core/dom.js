@@ -4,8 +4,7 @@
  * Makes elements.
  *
  * What comes from a database reaches the page by `textContent`, attributes and properties only: nothing here or in any
- * view
- * parses HTML. A test searches the sources for what would.
+ * view parses HTML. A test searches the sources for what would.
  *
  * @typedef {Node | string | number | null | undefined | false} Child
  * @typedef {Child | any[]} Children
@@ -22,8 +21,7 @@ const SVG = "http://www.w3.org/2000/svg";
  * An element of HTML.
  *
  * `h("button.primary", { onclick: save, "aria-label": "Save" }, "Save")`: classes stand behind the name; a function
- * under
- * `on…` listens; `style` and `dataset` are objects; `false`, `null` and `undefined` leave an attribute out.
+ * under `on…` listens; `style` and `dataset` are objects; `false`, `null` and `undefined` leave an attribute out.
  *
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K | `${K}.${string}`} name
@@ -56,10 +54,12 @@ export function svg(name, props, ...children) {
 }
 
 /**
+ * Sets attributes, properties and listeners of an element, as `h` does.
+ *
  * @param {any} element
  * @param {Props | null | undefined} props
  */
-function apply(element, props) {
+export function apply(element, props) {
   for (const [key, value] of Object.entries(props ?? {})) {
     if (value === null || value === undefined || value === false) {
       if (PROPERTIES.has(key) && value === false) element[key] = false;

@@ -46,12 +46,13 @@ export function bytes(value) {
 }
 
 /**
- * Milliseconds as "340 ms", "2.1 s", "3 min", "4 h", "5 d".
+ * Milliseconds as "3.4 ms", "340 ms", "2.1 s", "3 min", "4 h", "5 d".
  *
  * @param {number} milliseconds
  * @returns {string}
  */
 export function duration(milliseconds) {
+  if (milliseconds < 10) return `${Number(milliseconds.toFixed(1))} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60e3) return `${(milliseconds / 1000).toFixed(1)} s`;
   if (milliseconds < 3600e3) return `${Math.round(milliseconds / 60e3)} min`;
@@ -80,6 +81,14 @@ export function ago(moment) {
   const past = Date.now() - new Date(moment).getTime();
   return Number.isNaN(past) ? "" : past < 1000 ? "now" : `${duration(past)} ago`;
 }
+
+/**
+ * A text as one word of a POSIX shell. Nothing is expanded between single quotes.
+ *
+ * @param {string} text
+ * @returns {string}
+ */
+export function shellWord(text) { return `'${text.replaceAll("'", "'\\''")}'`; }
 
 /**
  * A long text cut to a length, with an ellipsis.

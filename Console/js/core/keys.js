@@ -4,8 +4,7 @@
  * Keys that do something anywhere in a view: `keys(ctx.signal, { "/": focusSearch, "mod+s": save })`.
  *
  * `mod` is Control, or Command on a Mac. Keys without `mod` do nothing while one types into a field. The keys of the
- * view that is
- * shown are listed when the user types `?`.
+ * view that is shown are listed when the user types `?`.
  *
  * @typedef {{ keys: string, does: string, call: (event: KeyboardEvent) => void }} Shortcut
  */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { isObject } from "./json.js";
+
 /**
  * Merges two JSON values that were made from a third.
  *
@@ -45,14 +47,6 @@ function merge(base, mine, theirs, path, conflicts) {
   }
   return merged;
 }
-
-/**
- * Whether a value is an object with properties: no array, not null.
- *
- * @param {any} value
- * @returns {boolean}
- */
-export function isObject(value) { return value !== null && typeof value === "object" && !Array.isArray(value); }
 
 /**
  * An own property, or undefined. `value.__proto__` would give what is not in the document.

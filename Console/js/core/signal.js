@@ -2,8 +2,7 @@
 
 /**
  * A value that tells its followers when it changes. All state that more than one part of the page shows is kept in
- * signals;
- * `session.js` and `server.js` hold those of the whole console.
+ * signals; `session.js` and `server.js` hold those of the whole console.
  *
  * @template T
  */

@@ -2,8 +2,7 @@
 
 /**
  * Loads the sheet of a view, `css/views/NAME.css`, once. A view's module waits for it at its top, so that nothing is
- * shown unstyled:
- * `await useStyle("documents");`
+ * shown unstyled: `await useStyle("documents");`
  *
  * @param {string} name
  * @returns {Promise<void>}

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { api, path } from "../api/client.js";
+import { path } from "../api/client.js";
+import { writeExactly } from "../api/exact.js";
 import { has } from "../api/server.js";
 import { button, segments } from "../components/button.js";
 import { openDialog, Refusal } from "../components/dialog.js";
 import { checkbox, field, input, select, textarea } from "../components/field.js";
+import { parseExact } from "../components/json-text.js";
 import { fill, h } from "../core/dom.js";
+import { parseObject } from "../core/json.js";
 
 /**
  * Asks for an index and creates it.
@@ -39,16 +42,16 @@ export function createIndex(database, isPartitioned, properties, signal) {
   addLine();
   const hint = h("p.hint");
   const orderField = field({ label: "Direction", input: order,
-    hint: "It is that of all fields: servers sort by no mixture." });
+    hint: "It applies to all fields: an index cannot mix directions." });
   const everything = checkbox("Index all fields", { onchange: () => show() });
   const show = () => {
     for (const one of lines.querySelectorAll("select")) one.hidden = kind === "json";
     orderField.hidden = kind === "text";
     everything.hidden = kind === "json";
     fields.hidden = kind === "text" && everything.input.checked;
-    fill(hint, kind === "json" ? "A query uses the index if it asks for the first field. "
-      + "Order the fields from the one with exact values to the one with ranges."
-      : "A query finds words in these fields by $text.");
+    fill(hint, kind === "json" ? "A query uses the index if its selector has the first field. "
+      + "Put fields that are compared with one value before those with ranges."
+      : "Queries find words in these fields with $text.");
   };
   const fields = h("fieldset.field", null, h("legend.label", null, "Fields"), lines,
     h("div.row", null, button({ label: "Add a field", icon: "add", kind: "small", onclick: () => addLine().focus() })),
@@ -57,7 +60,7 @@ export function createIndex(database, isPartitioned, properties, signal) {
   const filterField = field({ label: "Only documents that match (optional)", input: filter,
     hint: "A selector as JSON. Queries use such an index only if they name it in use_index." });
   const name = input({ placeholder: "chosen by the server" }), ddoc = input({ placeholder: "chosen by the server" });
-  const partitioned = checkbox("For queries of one partition", { checked: isPartitioned });
+  const partitioned = checkbox("For queries within one partition", { checked: isPartitioned });
   show();
   return openDialog({
     title: "New index", action: "Create the index", signal,
@@ -73,21 +76,19 @@ export function createIndex(database, isPartitioned, properties, signal) {
       const chosen = [...lines.children].map((line) => ({ name: line.querySelector("input")?.value.trim() ?? "",
         type: line.querySelector("select")?.value })).filter((one) => one.name);
       const isAll = kind === "text" && everything.input.checked;
-      wrong.textContent = chosen.length || isAll ? "" : "Name a field.";
+      wrong.textContent = chosen.length || isAll ? "" : "Enter a field.";
       filterField.wrong = "";
       let selector;
-      try { if (filter.value.trim()) selector = JSON.parse(filter.value); } catch (error) {
-        filterField.wrong = `This is not JSON: ${/** @type {Error} */ (error).message}`;
+      try { if (filter.value.trim()) selector = parseObject(filter.value, "The selector", parseExact); } catch (error) {
+        filterField.wrong = /** @type {Error} */ (error).message;
       }
-      if (!filterField.wrong && selector !== undefined && (selector === null || typeof selector !== "object"
-        || Array.isArray(selector))) filterField.wrong = "A selector is an object, such as {\"type\": \"order\"}.";
       if (wrong.textContent || filterField.wrong) {
         (wrong.textContent ? lines.querySelector("input") : filter)?.focus();
         throw new Refusal();
       }
-      return api.post(path(database, "_index"), {
+      return writeExactly("POST", path(database, "_index"), {
         type: kind, ...(name.value && { name: name.value }),
-          ...(ddoc.value && { ddoc: ddoc.value.replace("_design/", "") }),
+        ...(ddoc.value && { ddoc: ddoc.value.replace("_design/", "") }),
         ...(isPartitioned && { partitioned: partitioned.input.checked }),
         index: {
           ...(kind === "json" ? { fields: chosen.map((one) => (order.value === "asc" ? one.name

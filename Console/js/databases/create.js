@@ -12,8 +12,8 @@ import { h } from "../core/dom.js";
  * @param {Set<string>} taken
  * @returns {string}
  */
-export function reasonAgainst(name, taken) {
-  if (taken.has(name)) return "There is a database of this name.";
+function reasonAgainst(name, taken) {
+  if (taken.has(name)) return "A database with this name exists.";
   if (/^[a-z][a-z0-9_$()+/-]*$/.test(name)) return name.length > 238 ? "A name has at most 238 characters." : "";
   if (/[A-Z]/.test(name)) return "Use lowercase letters only.";
   if (!/^[a-z]/.test(name)) return "Begin with a letter from a to z.";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { api, documentPath, path } from "../api/client.js";
+import { designDocuments } from "../api/couch.js";
 
 /**
- * A design document with what the server says of its indexes. `searches` are by name; what could not be read is null.
+ * A design document with what the server says of its indexes; what could not be read is null. `searches` are by their
+ * member of the document and their name, such as `indexes/by_text`.
  *
  * @typedef {{ id: string, doc: any, info: any, searches: Record<string, any> }} Design
  *
@@ -12,29 +14,17 @@ import { api, documentPath, path } from "../api/client.js";
  * @returns {Promise<Design[]>}
  */
 export async function readDesigns(database, signal) {
-  const { rows } = await api.get(path(database, "_design_docs"), { query: { include_docs: true }, signal });
-  return Promise.all(rows.map((/** @type {any} */ row) => readDesign(database, row.doc, signal)));
-}
-
-/**
- * @param {string} database
- * @param {any} doc
- * @param {AbortSignal} signal
- * @returns {Promise<Design>}
- */
-async function readDesign(database, doc, signal) {
-  const base = documentPath(database, doc._id);
-  const read = (/** @type {string} */ part) => api.get(base + part, { signal }).catch(() => null);
-  const names = Object.keys(doc.indexes ?? {});
-  const [answer, ...searches] = await Promise.all([
-    doc.views ? read("/_info") : null,
-    // The server tells of a search index with a function only.
-    ...names.map((name) => (doc.language === "query" ? null : read(path("_search_info", name)))),
-  ]);
-  return {
-    id: doc._id, doc, info: answer?.view_index ?? null,
-    searches: Object.fromEntries(names.map((name, index) => [name, searches[index]?.search_index ?? null])),
-  };
+  const docs = await designDocuments(database, signal);
+  return Promise.all(docs.map(async (doc) => {
+    const base = documentPath(database, doc._id);
+    const read = (/** @type {string} */ part) => api.get(base + part, { signal }).catch(() => null);
+    const searches = Object.entries({ indexes: "_search_info", nouveau: "_nouveau_info" }).flatMap(([member, part]) =>
+      Object.keys(doc[member] ?? {}).map(async (name) => [`${member}/${name}`,
+        // The server tells of a search index with a function only.
+        doc.language === "query" ? null : (await read(path(part, name)))?.search_index ?? null]));
+    const [answer, ...told] = await Promise.all([doc.views ? read("/_info") : null, ...searches]);
+    return { id: doc._id, doc, info: answer?.view_index ?? null, searches: Object.fromEntries(told) };
+  }));
 }
 
 /**

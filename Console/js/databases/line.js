@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { has, mayWrite } from "../api/server.js";
+import { sparkline } from "../components/chart.js";
 import { icon } from "../components/icon.js";
 import { menuButton } from "../components/menu.js";
 import { tag } from "../components/states.js";
-import { fill, h, svg } from "../core/dom.js";
+import { fill, h } from "../core/dom.js";
 import { bytes, count, plural } from "../core/format.js";
 import { link } from "../core/router.js";
 import { backUp } from "../maintenance/backup.js";
@@ -94,8 +95,9 @@ export function updateRow(row) {
   for (const column of COLUMNS.slice(1)) {
     const cell = /** @type {HTMLElement} */ (line.querySelector(`.${column.key}`));
     const text = column.text?.(row) ?? "";
-    if (column.key === "rate") fill(cell, row.history.some((rate) => rate > 0) && sparkline(row.history),
-      h("span", null, text));
+    if (column.key === "rate") fill(cell, row.history.some((rate) => rate > 0)
+      && sparkline({ label: "Changes a second", values: row.history, width: 72, height: 20, format: rateText }),
+    h("span", null, text));
     else if (cell.textContent !== text) fill(cell, text);
   }
   const conflicts = /** @type {HTMLElement} */ (line.querySelector(".conflicts"));
@@ -124,21 +126,3 @@ function known(row, member) {
 
 /** @param {number} rate */
 function rateText(rate) { return rate < 0.05 ? "0" : rate < 10 ? rate.toFixed(1) : count(Math.round(rate)); }
-
-const WIDTH = 72, HEIGHT = 20;
-
-/**
- * The rates of the last minute as a line, the newest at the end.
- *
- * @param {number[]} history
- * @returns {SVGElement}
- */
-function sparkline(history) {
-  const top = Math.max(1, ...history), step = WIDTH / 29;
-  const points = history.map((rate, index) => {
-    const x = WIDTH - (history.length - 1 - index) * step;
-    return `${x.toFixed(1)},${(HEIGHT - 2 - (rate / top) * (HEIGHT - 4)).toFixed(1)}`;
-  });
-  return svg("svg", { class: "sparkline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
-    svg("polyline", { points: points.join(" ") }));
-}

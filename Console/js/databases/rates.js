@@ -2,15 +2,14 @@
 
 import { lines } from "../api/client.js";
 import { databaseInfos } from "../api/couch.js";
+import { sequenceNumber } from "../core/revision.js";
 import { pause, whileShown } from "../core/waiting.js";
-import { sequenceNumber } from "./row.js";
 
 /**
  * Keeps the rows of databases up to date, and measures how many changes a second each has.
  *
  * The rate is the difference of a database's sequence numbers. Where `_db_updates` may be read, it tells which
- * databases have changed, and
- * only these are asked for; otherwise those in sight are, and some others in turn.
+ * databases have changed, and only these are asked for; otherwise those in sight are, and some others in turn.
  *
  * @typedef {import("./row.js").Row} Row
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { api, path } from "../api/client.js";
-import { find } from "../api/couch.js";
+import { designDocuments, find } from "../api/couch.js";
 import { has } from "../api/server.js";
 
 /**
@@ -28,17 +28,7 @@ export function newRow(name) {
   return { name, info: null, details: null, detailsAt: -1, askedAt: 0, rate: 0, history: [] };
 }
 
-/**
- * The number at the front of "5202-x2294q2".
- *
- * @param {any} sequence
- * @returns {number}
- */
-export function sequenceNumber(sequence) { return Number.parseInt(String(sequence ?? 0), 10) || 0; }
-
-/**
- * Up to how many documents a server without a count of conflicts is asked to look for them in.
- */
+/** Up to how many documents a server without a count of conflicts is asked to look for them in. */
 const FEW = 2000;
 
 /**
@@ -48,13 +38,12 @@ const FEW = 2000;
  */
 export async function askDetails(row, signal) {
   const [designs, more] = await Promise.all([
-    api.get(path(row.name, "_design_docs"), { query: { include_docs: true }, signal }).catch(() => null),
+    designDocuments(row.name, signal).catch(() => null),
     has("divan-database") ? api.get(path(row.name, "_divan"), { signal }).catch(() => null)
       : (row.info?.doc_count ?? Infinity) <= FEW ? countConflicts(row.name, signal).catch(() => null) : null,
   ]);
   return {
-    indexes: designs && designs.rows.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum
-      + countIndexes(one.doc), 0),
+    indexes: designs && designs.reduce((sum, design) => sum + countIndexes(design), 0),
     conflicts: more?.conflicts ?? null, engine: more?.engine, isEncrypted: more?.encrypted,
   };
 }

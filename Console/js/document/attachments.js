@@ -14,8 +14,7 @@ import { preview } from "./preview.js";
 
 /**
  * The attachments of a document. Each is sent by itself and makes a revision, which `revise` is told; those that are
- * chosen together go one
- * after the other, since each needs the revision of the one before.
+ * chosen together go one after the other, since each needs the revision of the one before.
  *
  * @typedef {object} Owner
  * @property {string} database
@@ -77,7 +76,7 @@ export class AttachmentsPanel {
     fill(this.list, names.length ? names.map((name) => this.row(name, attachments[name]))
       : h("li", null, emptyState({
         icon: "attach", title: "No attachments",
-        text: this.owner.mayWrite && "Drop files here, or choose them with Upload.",
+        text: this.owner.mayWrite && "Drop files here, or use the Upload button.",
       })));
   }
 
@@ -136,7 +135,7 @@ export class AttachmentsPanel {
     const stop = new AbortController();
     this.owner.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const bar = h("progress.progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
-    const state = h("div.small.soft", null, "Waits");
+    const state = h("div.small.soft", null, "Waiting");
     const buttons = h("div.row.nowrap", null, button({
       title: `Cancel the upload of ${file.name}`, icon: "close", kind: "plain small",
       onclick: () => { stop.abort(); line.remove(); },
@@ -159,7 +158,7 @@ export class AttachmentsPanel {
           await this.owner.revise(answer.rev);
         });
         line.remove();
-        toast(`${file.name} is attached.`);
+        toast(`Attached ${file.name}.`);
       } catch (error) {
         if (stop.signal.aborted) return;
         const { status, message } = /** @type {import("../api/client.js").ApiError} */ (error);
@@ -187,7 +186,7 @@ export class AttachmentsPanel {
         await this.owner.revise(answer.rev);
       }),
     });
-    if (isDone) toast(`${name} is deleted.`);
+    if (isDone) toast(`Deleted the attachment ${name}.`);
   }
 
   /**
@@ -200,10 +199,10 @@ export class AttachmentsPanel {
     const { database, id } = this.owner;
     const box = input({ value: name, autofocus: true });
     const line = field({
-      label: "New name", input: box, hint: "The content is copied to the new name, then the old name is deleted.",
+      label: "New name", input: box, hint: "The content is copied to the new name, then the old attachment is deleted.",
     });
     await openDialog({
-      title: "Rename the attachment", action: "Rename", body: line,
+      title: "Rename the attachment", action: "Rename the attachment", body: line,
       submit: () => this.owner.busy(async () => {
         const to = box.value;
         if (!to || to === name) return;

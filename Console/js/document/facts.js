@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { bytes, count, time } from "../core/format.js";
 import { link } from "../core/router.js";
-import { short } from "./merge.js";
+import { short } from "../core/revision.js";
 
 /**
  * What is known about a document beside its properties.
@@ -26,7 +26,7 @@ export function factsPanel(database, { id, rev, meta, size }) {
       "Expires", time(typeof meta._exp === "number" ? meta._exp * 1000 : meta._exp),
     ])] : []),
   ];
-  return h("section.panel", { "aria-label": "Facts" }, h("header", null, h("h2", null, "Facts")),
+  return h("section.panel", { "aria-label": "Details" }, h("header", null, h("h2", null, "Details")),
     h("div.body.column", null,
       h("dl.facts", null, facts.map(([name, value]) => [h("dt", null, name), h("dd", null, value)])),
       revs.length > 0 && h("h3", null, "Revisions"),

@@ -4,7 +4,8 @@ import { parseExact, writeExact } from "../components/json-text.js";
 import { emptyState } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { fill, h } from "../core/dom.js";
-import { get, isObject, set } from "../core/merge.js";
+import { isObject } from "../core/json.js";
+import { get, set } from "../core/merge.js";
 
 /**
  * @typedef {{ path: string[], known: any, area: HTMLTextAreaElement, element: HTMLElement }} Field
@@ -41,7 +42,7 @@ export function functionsPanel(editor) {
     fields = found.map(({ path, code }) => fieldOf(path, code));
     fill(body, fields.length ? fields.map((field) => field.element) : emptyState({
       icon: "index", title: "No functions",
-      text: "Views, filters and validators that the document has are shown here as code.",
+      text: "The views, filters and validators of the document are shown here as code.",
     }));
   };
   const fieldOf = (/** @type {string[]} */ path, /** @type {string} */ code) => {
@@ -76,7 +77,7 @@ export function functionsPanel(editor) {
     const value = parseExact(editor.text), place = at(value, path.slice(0, -1));
     if (at(value, path) !== field.known || !isObject(place)) {
       show(field, value);
-      toast(`The document has other code at ${path.join(" › ")} by now, which you see. Make your change again.`,
+      toast(`Another change replaced the code of ${path.join(" › ")}. It is shown now. Make your change again.`,
         { kind: "warning" });
       return;
     }

@@ -2,14 +2,17 @@
 
 import { address, documentPath } from "../api/client.js";
 import { button, linkButton, segments } from "../components/button.js";
-import { copyText, download } from "../components/copy.js";
+import { copyText } from "../components/copy.js";
+import { download } from "../core/download.js";
 import { menuButton } from "../components/menu.js";
 import { tag } from "../components/states.js";
 import { h } from "../core/dom.js";
-import { plural } from "../core/format.js";
+import { plural, shellWord } from "../core/format.js";
 import { link } from "../core/router.js";
-import { short } from "./merge.js";
+import { short } from "../core/revision.js";
+import { setMode, showBase } from "./layout.js";
 import { remove } from "./remove.js";
+import { review, save } from "./saving.js";
 
 /**
  * The line above a document: what it is, and what can be done with it.
@@ -23,10 +26,10 @@ export function documentHead(page) {
   const conflicts = page.shownRev ? 0 : base.meta._conflicts?.length ?? 0;
   page.saveButton = isReadOnly ? null : button({
     label: isSaved ? "Save" : "Create", title: "Save the document (Ctrl+S)", icon: "save", kind: "primary",
-    onclick: () => { page.save(); },
+    onclick: () => { save(page); },
   });
   page.reviewButton = isReadOnly || !isSaved ? null : button({
-    label: "Review changes", title: "See what a save changes", onclick: () => page.review(),
+    label: "Review changes", title: "See what a save changes", onclick: () => review(page),
   });
   return [
     h("h1.cut", { title: base.id, dir: "auto" }, base.id || "New document"),
@@ -42,9 +45,9 @@ export function documentHead(page) {
         label: "How the document is shown", value: isReading ? "read" : "edit",
         options: [{ value: "edit", label: isReadOnly ? "Text" : "Edit" }, { value: "read", label: "Read" }],
         onchange: (value) => {
-          page.setMode(value === "read");
+          setMode(page, value === "read");
           ctx.setQuery({ ...Object.fromEntries(ctx.query), mode: page.isReading ? "read" : "" });
-          if (page.isReading !== (value === "read")) page.showBase();
+          if (page.isReading !== (value === "read")) showBase(page);
         },
       }),
       isSaved && linkButton({ label: "History", icon: "history", href: history }),
@@ -82,5 +85,5 @@ export function documentHead(page) {
  */
 function curl(database, id, rev) {
   const url = address(documentPath(database, id), { rev: rev || undefined }).href;
-  return `curl -H 'Accept: application/json' '${url.replace(/'/g, "%27")}'`;
+  return `curl -H 'Accept: application/json' ${shellWord(url)}`;
 }

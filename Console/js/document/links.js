@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { api, path } from "../api/client.js";
+import { rowsOf } from "../api/couch.js";
 import { debounce, h } from "../core/dom.js";
 import { link } from "../core/router.js";
 
@@ -9,8 +9,7 @@ const LONGEST = 200;
 
 /**
  * Makes links of the strings in a tree of JSON that are IDs of documents of the same database. Those that come into
- * sight are asked for,
- * many at once.
+ * sight are asked for, many at once.
  *
  * @param {HTMLElement} element
  * @param {string} database
@@ -27,7 +26,7 @@ export function linkDocuments(element, database, own, signal) {
     const places = keys.map((key) => waiting.get(key) ?? []);
     for (const key of keys) waiting.delete(key);
     try {
-      const { rows } = await api.post(path(database, "_all_docs"), { keys }, { signal });
+      const rows = await rowsOf(database, keys, { signal });
       keys.forEach((id, index) => {
         if (!rows[index]?.id || rows[index].value?.deleted || rows[index].error) return;
         for (const place of places[index]) {

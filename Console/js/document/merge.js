@@ -8,6 +8,7 @@ import { note } from "../components/states.js";
 import { fill, freshID, h } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { get, merge3, set } from "../core/merge.js";
+import { short } from "../core/revision.js";
 
 /**
  * Shows what differs between two texts.
@@ -23,8 +24,7 @@ export function differenceOf(before, after, labels) {
 
 /**
  * Merges the text of the user with that of another writer. What only one of them changed is taken over; where both
- * changed a
- * property, the user chooses.
+ * changed a property, the user chooses.
  *
  * @param {{ base: string, mine: string, theirs: string, theirRev: string, signal: AbortSignal }} sides
  * @returns {Promise<string | undefined>} The merged text; undefined when the user goes on editing.
@@ -42,7 +42,7 @@ export function openMerge({ base, mine, theirs, theirRev, signal }) {
   };
   const preview = h("div");
   const show = () => fill(preview, showExact(diffView(theirValue, result(), {
-    beforeLabel: `Revision ${short(theirRev)}`, afterLabel: "What you save",
+    beforeLabel: `Revision ${short(theirRev)}`, afterLabel: "Merged document",
   })));
   const rows = conflicts.map((conflict, index) => conflictRow(conflict, (isTheirs) => {
     takesTheirs[index] = isTheirs;
@@ -60,26 +60,18 @@ export function openMerge({ base, mine, theirs, theirRev, signal }) {
       conflicts.length
         ? note("warning", `Another writer saved revision ${short(theirRev)}. `
           + `${plural(conflicts.length, "property", "properties")} changed on both sides: choose which value to save. `
-          + "All other changes of both are taken over.")
+          + "All other changes of both sides are kept.")
         : note("success", `Another writer saved revision ${short(theirRev)}. `
-          + "Your changes and theirs touch different properties, so that both are taken over."),
+          + "Your changes and theirs are to different properties, so both are kept."),
       conflicts.length > 1 && h("div.row", null,
-        button({ label: "Take all of yours", kind: "small", onclick: () => all(false) }),
-        button({ label: "Take all of theirs", kind: "small", onclick: () => all(true) })),
+        button({ label: "Use all of your values", kind: "small", onclick: () => all(false) }),
+        button({ label: "Use all of their values", kind: "small", onclick: () => all(true) })),
       ...rows,
-      h("h3", null, "What saving changes in their revision"), preview,
+      h("h3", null, "Changes to their revision"), preview,
     ],
     submit: () => writeExact(result()),
   });
 }
-
-/**
- * A revision as one tells it from others: its generation and eight digits.
- *
- * @param {string} rev
- * @returns {string}
- */
-export function short(rev) { return rev.slice(0, rev.indexOf("-") + 9); }
 
 /**
  * @param {import("../core/merge.js").Conflict} conflict
@@ -100,7 +92,7 @@ function conflictRow({ path, base, mine, theirs }, onChoose) {
     h("legend", null,
       h("code", null, path.map((part) => part === "" ? '""' : part).join(" › ") || "The whole document")),
     h("div.merge-sides", null, own.element, other.element),
-    h("details.small.soft", null, h("summary", null, "Before both changes"), shown(base)));
+    h("details.small.soft", null, h("summary", null, "Value before both changes"), shown(base)));
   return Object.assign(row, {
     choose: (/** @type {boolean} */ isTheirs) => { (isTheirs ? other : own).box.checked = true; },
   });
@@ -111,7 +103,7 @@ function conflictRow({ path, base, mine, theirs }, onChoose) {
  * @returns {HTMLElement}
  */
 function shown(value) {
-  return value === undefined ? h("em.soft", null, "Not there") : h("pre", { dir: "auto" }, writeExact(value));
+  return value === undefined ? h("em.soft", null, "No value") : h("pre", { dir: "auto" }, writeExact(value));
 }
 
 /**

@@ -8,7 +8,7 @@ import { emptyState, note } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { h } from "../core/dom.js";
 import { link } from "../core/router.js";
-import { short } from "./merge.js";
+import { short } from "../core/revision.js";
 import { leftOutText, save, saveMessage } from "./store.js";
 
 /**
@@ -21,13 +21,13 @@ import { leftOutText, save, saveMessage } from "./store.js";
  */
 export function missingState(database, id, create) {
   return emptyState({
-    icon: "search", title: "There is no such document",
+    icon: "search", title: "Document not found",
     text: [
       "The database ", h("strong", null, database), " has no document with the ID ",
       h("code", { dir: "auto" }, id), ".",
     ],
     action: h("div.row", null,
-      mayWrite() && button({ label: "Create it", icon: "add", kind: "primary", onclick: create }),
+      mayWrite() && button({ label: "Create the document", icon: "add", kind: "primary", onclick: create }),
       linkButton({ label: "All documents", href: link("db", database, "docs") })),
   });
 }
@@ -52,13 +52,13 @@ export function deletedState(database, tombstone, reload) {
   };
   return h("div.column.wide", null,
     note("warning", h("div.column", null,
-      h("p", null, h("strong", null, "This document is deleted."), ` Its tombstone is revision ${short(rev)}. `,
-        hasBody ? "Below is its last body. Restoring saves it as a new revision."
-          : "Its last body is no longer stored. Restoring makes an empty document."),
+      h("p", null, h("strong", null, "This document is deleted."), ` Revision ${short(rev)} deleted it. `,
+        hasBody ? "Its last content is below. Restore the document to save that as a new revision."
+          : "Its content is no longer stored. Restore the document to make an empty one."),
       leftOut > 0 && h("p", null, leftOutText(leftOut)),
       h("div.row", null,
         mayWrite() && button({ label: "Restore the document", icon: "undo", kind: "primary", onclick: restore }),
         linkButton({ label: "History", icon: "history", href: link("db", database, "doc", id, "history") })))),
-    hasBody && h("section.panel", { "aria-label": "Last body" }, h("header", null, h("h2", null, "Last body")),
+    hasBody && h("section.panel", { "aria-label": "Last content" }, h("header", null, h("h2", null, "Last content")),
       h("div.body", null, showExact(jsonView(parseExact(text))))));
 }

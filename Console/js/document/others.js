@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { api, ApiError, documentPath } from "../api/client.js";
 import { button } from "../components/button.js";
 import { ask } from "../components/dialog.js";
 import { parseExact } from "../components/json-text.js";
@@ -8,11 +7,13 @@ import { note } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { h } from "../core/dom.js";
 import { isEqual } from "../core/merge.js";
-import { openMerge, short } from "./merge.js";
+import { dropDraft } from "./drafts.js";
+import { showBase } from "./layout.js";
+import { openMerge } from "./merge.js";
+import { hasFault, notSaved, save } from "./saving.js";
 import { empty, leftOutText, load, loadDeleted } from "./store.js";
-import { dropOwn } from "./unsaved.js";
 
-/** What other writers do to a document that is open, and a server that goes away. */
+/** Merging with what other writers have saved. */
 
 /** @typedef {import("./page.js").DocumentPage} Page */
 
@@ -24,7 +25,7 @@ import { dropOwn } from "./unsaved.js";
  */
 export async function merge(page, refused = "") {
   const { editor, base } = page;
-  if (!editor || page.hasFault()) return;
+  if (!editor || hasFault(page)) return;
   const theirs = await load(page.database, page.id, { signal: page.ctx.signal }).catch((error) => error);
   if (theirs instanceof Error) { await theirsGone(page, theirs); return; }
   if (theirs.rev !== refused && isEqual(parseExact(theirs.text), parseExact(base.text))) {
@@ -53,12 +54,12 @@ async function saveOver(page, theirs) {
   page.base = theirs;
   page.newer = null;
   page.tell("newer");
-  page.showBase();
+  showBase(page);
   page.isSaving = false;
-  if (page.isChanged) await page.save();
+  if (page.isChanged) await save(page);
   else {
-    dropOwn(page);
-    toast("Both texts are equal: there is nothing to save.");
+    dropDraft(page.draft);
+    toast("Both texts are equal, so there is nothing to save.");
   }
 }
 
@@ -67,11 +68,11 @@ async function saveOver(page, theirs) {
  * @param {any} error
  */
 export async function theirsGone(page, error) {
-  if (error.status !== 404) { page.notSaved(error); return; }
+  if (error.status !== 404) { notSaved(page, error); return; }
   const gone = await loadDeleted(page.database, page.id, page.ctx.signal).catch(() => null);
   const hadSome = page.base.attachments !== "", attachments = gone?.attachments ?? "";
   const goesOn = await ask({
-    title: "The document was deleted", action: "Save it again",
+    title: "The document was deleted", action: "Save the document again",
     message: "Another writer deleted this document while you edited it. Saving brings it back with your text"
       + (attachments ? " and its attachments." : ". ")
       + (leftOutText(gone?.leftOut ?? 0) || (hadSome && !attachments ? "Its attachments are no longer stored." : "")),
@@ -80,56 +81,13 @@ export async function theirsGone(page, error) {
   page.base = { ...empty(page.id), attachments };
   page.newer = null;
   page.isSaving = false;
-  await page.save();
+  await save(page);
 }
 
 /** @param {Page} page */
 export function tellNewer(page) {
   page.tell("newer", note("warning", h("div.row", null,
     h("span.grow", null, h("strong", null, "Another writer saved this document"), page.isChanged
-      ? " while you edit it. Nothing of your work is lost: merge both when you are ready." : "."),
+      ? " while you edit it. Your work is not lost: merge both versions when you are ready." : "."),
     button({ label: "Merge", kind: "small primary", onclick: () => merge(page) }))));
-}
-
-/**
- * @param {Page} page
- * @param {{ rev: string, isDeleted: boolean }} change
- */
-export async function heard(page, { rev, isDeleted }) {
-  page.pending = undefined;
-  if (rev === page.base.rev || page.ownRevs.has(rev) || !page.base.rev) return;
-  if (isDeleted && !page.isChanged) { await page.openAbsent(new ApiError(404, "not_found", "deleted", "")); return; }
-  if (isDeleted) {
-    page.newer = rev;
-    page.tell("newer", note("warning", "Another writer deleted this document while you edit it. "
-      + "Your text stays here. Saving brings the document back."));
-    return;
-  }
-  const isChanged = page.isChanged;
-  await page.revise(null);
-  if (!isChanged && page.base.rev === rev) {
-    toast(`Another writer saved revision ${short(rev)}. You see it now.`, { kind: "info" });
-  }
-}
-
-/**
- * @param {Page} page
- * @param {boolean} answers
- */
-export async function reached(page, answers) {
-  if (!answers) {
-    page.wasAway = true;
-    page.tell("away", page.isChanged
-      ? note("warning", "The server does not answer. Your unsaved work stays here and is kept in this browser.")
-      : null);
-    return;
-  }
-  const { wasAway } = page;
-  page.wasAway = false;
-  page.tell("away");
-  if (!wasAway || page.isNew || page.shownRev || !page.base.rev) return;
-  // The feed goes on from now: what happened meanwhile is asked for.
-  const headers = await api.head(documentPath(page.database, page.id), { signal: page.ctx.signal }).catch(() => null);
-  const rev = headers?.get("ETag")?.replace(/"/g, "");
-  if (rev) heard(page, { rev, isDeleted: false });
 }

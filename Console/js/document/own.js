@@ -4,6 +4,7 @@ import { button } from "../components/button.js";
 import { note } from "../components/states.js";
 import { h } from "../core/dom.js";
 import { plural } from "../core/format.js";
+import { savedID } from "./saving.js";
 import { leftOutText, notSavedOf, withoutOwn } from "./store.js";
 
 /** What the console writes into a document by itself, beside the text of the editor. */
@@ -19,13 +20,13 @@ import { leftOutText, notSavedOf, withoutOwn } from "./store.js";
 export function refusesOwn(page) {
   const { editor, base } = page;
   if (!editor) return false;
-  const names = notSavedOf(editor.text, { ...base.meta, _id: page.savedID, _rev: base.rev });
+  const names = notSavedOf(editor.text, { ...base.meta, _id: savedID(page), _rev: base.rev });
   const remove = () => editor.replace(withoutOwn(editor.text));
   // What is as it is stored, such as in a pasted document, would be wrong after the save.
   if (!names.length && base.rev && notSavedOf(editor.text, {}).length) remove();
   page.tell("own", names.length === 0 ? null : note("danger", h("div.row", null,
-    h("span.grow", null, `The document is not saved. The text has ${names.join(", ")}, which the console writes `
-      + "by itself and not as you typed it.", why(names, base.id !== "")),
+    h("span.grow", null, `The document is not saved. The console itself sets ${names.join(", ")}, `
+      + "and your text has another value.", why(names, base.id !== "")),
     button({ label: "Remove from the text", kind: "small", onclick: remove }))));
   if (names.length) page.notes.lastElementChild?.scrollIntoView({ block: "nearest" });
   return names.length > 0;
@@ -37,9 +38,9 @@ export function refusesOwn(page) {
  * @returns {string}
  */
 function why(names, hasID) {
-  return (names.includes("_id") ? hasID ? " A document keeps its ID: duplicate it to have it under another one."
-    : " The ID field has another one." : "")
-    + (names.includes("_attachments") ? " Files are attached beside the saved document." : "");
+  return (names.includes("_id") ? hasID ? " A document cannot change its ID. Duplicate it to use another one."
+    : " The ID field has another ID." : "")
+    + (names.includes("_attachments") ? " Use the Attachments panel of a saved document to add or delete files." : "");
 }
 
 /**
@@ -54,7 +55,7 @@ export function tellCarried(page, { meta, attachments, leftOut }) {
   if (leftOut) page.tell("from", note("warning", leftOutText(leftOut)));
   else if (attachments) {
     page.tell("from", note("info", h("div.row", null,
-      h("span.grow", null, `The duplicate has the ${plural(number, "attachment")} of the original.`),
-      button({ label: "Leave them out", kind: "small", onclick: leave }))));
+      h("span.grow", null, `The duplicate gets the ${plural(number, "attachment")} of the original.`),
+      button({ label: "Leave out the attachments", kind: "small", onclick: leave }))));
   }
 }

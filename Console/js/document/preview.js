@@ -10,8 +10,7 @@ const MOST_TEXT = 64_000;
  * How an attachment is shown, or null for what can only be downloaded.
  *
  * An attachment comes from anywhere: images, SVG among them, are drawn by `img`, which runs no script, and text is
- * shown as text.
- * HTML is never opened as a page of the console's origin.
+ * shown as text. HTML is never opened as a page of the console's origin.
  *
  * @param {{ href: string, path: string, type: string, length: number, name: string, signal: AbortSignal }} attachment
  * @returns {(() => HTMLElement) | null}

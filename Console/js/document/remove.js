@@ -7,7 +7,7 @@ import { toast } from "../components/toast.js";
 import { freshID, h } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { link } from "../core/router.js";
-import { short } from "./merge.js";
+import { short } from "../core/revision.js";
 import { leftOutText, load, loadWhole, save, saveMessage } from "./store.js";
 
 /** @typedef {import("./page.js").DocumentPage} Page */
@@ -26,15 +26,15 @@ export async function remove(page) {
   const one = h("input", { type: "radio", name, checked: true }), all = h("input", { type: "radio", name });
   const takesOne = () => others.length > 0 && one.checked;
   const isDone = await ask({
-    title: "Delete the document?", danger: true, action: others.length ? "Delete" : "Delete the document",
+    title: "Delete the document?", danger: true, action: others.length ? "Delete the selection" : "Delete the document",
     message: [
       h("p", null, "The document ", h("strong", { dir: "auto" }, id), others.length
-        ? ` is in conflict: beside this revision it has ${plural(others.length, "other branch", "other branches")}. `
-          + "Once this revision is deleted, one of them is the document."
-        : " is deleted here, and by replication in the copies of this database."),
+        ? ` is in conflict: besides this revision it has ${plural(others.length, "other branch", "other branches")}. `
+          + "If you delete only this revision, one of them becomes the document."
+        : " is deleted here and, by replication, in the copies of this database."),
       others.length > 0 && h("label.row", null, one, `Delete only revision ${short(base.rev)}`),
       others.length > 0 && h("label.row", null, all, `Delete the document: all ${others.length + 1} branches`),
-      page.isChanged && h("p", null, icon("alert"), " Your unsaved changes are lost with it."),
+      page.isChanged && h("p", null, icon("alert"), " Your unsaved changes are lost, too."),
     ],
     perform: () => page.busy(async () => {
       if (others.length && all.checked) await removeOthers(page);
@@ -46,12 +46,12 @@ export async function remove(page) {
   if (!isDone) return;
   page.discard();
   if (takesOne()) {
-    toast(`Revision ${short(base.rev)} is deleted. Another branch is the document now.`);
+    toast(`Revision ${short(base.rev)} is deleted. Another branch is now the document.`);
     await page.reopen();
     return;
   }
   ctx.go(link("db", database, "docs"));
-  toast(`The document ${id} is deleted.`, { action: {
+  toast(`Deleted the document ${id}.`, { action: {
     label: "Restore",
     call: async () => { if (await restore(database, base)) ctx.go(link("db", database, "doc", id)); },
   } });
@@ -66,7 +66,7 @@ export async function remove(page) {
 async function otherBranches({ database, base }) {
   const { rev, meta } = await load(database, base.id), leaves = [rev, ...meta._conflicts ?? []];
   if (!leaves.includes(base.rev)) {
-    throw new Error("Another writer changed the document meanwhile. Close this dialog and look at the change first.");
+    throw new Error("Another writer has changed the document. Close this dialog and look at the change first.");
   }
   return leaves.filter((leaf) => leaf !== base.rev);
 }
@@ -96,7 +96,7 @@ async function restore(database, { id, rev, text, attachments }) {
   try {
     const whole = attachments ? await loadWhole(database, id, { rev }).catch(() => null) : null;
     await save(database, { id, rev: "", attachments: whole?.attachments ?? "", text });
-    const missing = attachments && !whole ? "The attachments are no longer stored, and are not restored."
+    const missing = attachments && !whole ? "The attachments are no longer stored, so they are not restored."
       : leftOutText(whole?.leftOut ?? 0);
     if (missing) toast(missing, { kind: "warning" });
     return true;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { ApiError, api, documentPath, path, send } from "../api/client.js";
-import { check, format, readable, without } from "../components/json-text.js";
+import { check, format, membersOf, readable, without } from "../components/json-text.js";
 import { bytes, plural } from "../core/format.js";
 import { isEqual } from "../core/merge.js";
 
 /**
  * Documents as text. What the server keeps beside a document's own properties (`_id`, `_rev`, `_attachments` …) is
- * taken out of the text to edit and
- * put back when it is saved, each as it was written.
+ * taken out of the text to edit and put back when it is saved, each as it was written.
  *
  * @typedef {object} Stored
  * @property {string} id
@@ -34,7 +33,7 @@ function stored(text) {
   const meta = {};
   let attachments = "";
   const kept = [];
-  for (const { name, from, valueFrom, to } of check(text).members) {
+  for (const { name, from, valueFrom, to } of membersOf(text)) {
     if (!name.startsWith("_") || name === "__proto__") { kept.push(text.slice(from, to)); continue; }
     const value = text.slice(valueFrom, to);
     meta[name] = JSON.parse(value);
@@ -91,7 +90,7 @@ export async function loadWhole(database, id, { rev, signal } = {}) {
  */
 export function leftOutText(leftOut) {
   return leftOut ? `${plural(leftOut, "attachment")} of together more than ${bytes(MOST_CARRIED)} `
-    + `${leftOut === 1 ? "is" : "are"} left out: the console does not carry as much.` : "";
+    + `${leftOut === 1 ? "is" : "are"} left out: this is too much to copy in the console.` : "";
 }
 
 /**
@@ -176,11 +175,11 @@ export function withoutOwn(text) { return format(without(text, (name) => OWN.has
  */
 export function saveMessage(error) {
   const { status, reason, message } = /** @type {ApiError} */ (error);
-  if (status === 403) return `The database refused the document: ${reason || message}`;
-  if (status === 401) return `You may not write to this database: ${reason || message}`;
+  if (status === 403) return `The server rejected the document: ${reason || message}`;
+  if (status === 401) return `You are not allowed to write to this database: ${reason || message}`;
   if (status === 413) return `The document is too large for the server: ${reason || message}`;
   if (status === 0) {
-    return "The server does not answer, so that nothing is saved. Your work stays here. "
+    return "The document is not saved, because the server does not answer. Your work stays here. "
       + "Save again when the server is back.";
   }
   return `The document is not saved: ${message}`;

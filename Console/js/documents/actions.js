@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { readRows } from "../api/couch.js";
 import { copyText } from "../components/copy.js";
 import { openDialog } from "../components/dialog.js";
+import { workDialog } from "../components/progress.js";
 import { toast, toastError } from "../components/toast.js";
 import { plural } from "../core/format.js";
 import { deleteSelected, editSelected, failureTable } from "./bulk.js";
 import { exportDocuments } from "./export.js";
-import { readRows, restore, withProgress } from "./work.js";
+import { restore } from "./work.js";
 
 /**
  * What can be done with the documents of a list, and the undo of the last change.
@@ -63,11 +65,12 @@ export class Actions {
 
   async undoLast() {
     const { database, signal, undo: { words, saved } } = this;
-    const title = `Undo: ${words}`;
-    const { failures, undo, rest } = await withProgress({
-      title, total: saved.length, signal, work: (stop, report) => restore(database, saved, stop, report),
+    const outcome = await workDialog({
+      title: `Undo: ${words}`, signal,
+      work: (stop, line) => restore(database, saved, stop, (done) => line.count(done, saved.length)),
     });
-    if (signal.aborted) return;
+    if (signal.aborted || !outcome) return;
+    const { failures, undo, rest } = outcome;
     // What was not restored can be tried again.
     this.undo = { words, saved: rest };
     await this.onChange(undo.map(({ rev }) => rev));

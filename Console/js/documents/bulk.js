@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { readRows } from "../api/couch.js";
 import { ask, openDialog } from "../components/dialog.js";
 import { field, input, select, textarea } from "../components/field.js";
 import { parseExact, showExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
+import { workDialog } from "../components/progress.js";
 import { note } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { bytes, count, plural } from "../core/format.js";
 import { get, set } from "../core/merge.js";
-import { attachedSize, batches, MOST_ATTACHED, MOST_UNDO, readRows, rewrite, withProgress } from "./work.js";
+import { attachedSize, batches, MOST_ATTACHED, MOST_UNDO, rewrite } from "./work.js";
 
 /**
  * Deleting and editing the selected documents.
@@ -41,11 +43,12 @@ const PREVIEW = 20;
  * @param {(outcome: Outcome) => void} options.then Told each time that something was saved.
  */
 async function run(database, { selected, doing, done, change, signal, then }) {
-  const outcome = await withProgress({
-    title: `${doing} ${selected.words}`, total: selected.total, signal,
-    work: (stop, report) => rewrite(database, selected.targets(stop), change, stop, report),
+  const outcome = await workDialog({
+    title: `${doing} ${selected.words}`, signal,
+    work: (stop, line) => rewrite(database, selected.targets(stop), change, stop,
+      (at) => line.count(at, selected.total)),
   });
-  if (signal.aborted) return;
+  if (signal.aborted || !outcome) return;
   then(outcome);
   const { saved, unchanged, failures, isStopped } = outcome;
   const rest = unchanged ? ` ${plural(unchanged, "document")} needed no change.` : "";
@@ -58,7 +61,7 @@ async function run(database, { selected, doing, done, change, signal, then }) {
   const isAgain = await openDialog({
     title: `${plural(failures.length, "document")} failed`, signal, wide: true,
     action: again.length ? `Try ${again.length === 1 ? "it" : `these ${count(again.length)}`} again` : undefined,
-    body: [h("p", null, `${result} The table says what became of the others.`), failureTable(failures)],
+    body: [h("p", null, `${result} The table says why the others failed.`), failureTable(failures)],
     submit: () => true,
   });
   if (!isAgain) return;
@@ -97,23 +100,24 @@ function undoNote({ total }) {
  * @param {string} database
  * @param {Selected} selected
  * @param {AbortSignal} signal
- * @returns {Promise<number>}
+ * @returns {Promise<number | undefined>} Undefined if the user cancelled the count.
  */
 async function countLarge(database, selected, signal) {
   const work = async (/** @type {AbortSignal} */ stop, /** @type {(done: number) => void} */ report) => {
     let large = 0, done = 0;
-    try {
-      for await (const batch of batches(selected.targets(stop))) {
-        const rows = await readRows(database, batch.map(({ id }) => id), stop);
-        large += rows.filter(({ doc }) => attachedSize(doc) > MOST_ATTACHED).length;
-        report(done += batch.length);
-        if (done >= MOST_UNDO || stop.aborted) break;
-      }
-    } catch (error) { if (!stop.aborted) throw error; }
-    return stop.aborted ? NaN : large;
+    for await (const batch of batches(selected.targets(stop))) {
+      const rows = await readRows(database, batch.map(({ id }) => id), stop);
+      large += rows.filter(({ doc }) => attachedSize(doc) > MOST_ATTACHED).length;
+      report(done += batch.length);
+      if (done >= MOST_UNDO) break;
+    }
+    return large;
   };
-  if (selected.total !== null && selected.total <= 500) return work(signal, () => {});
-  return withProgress({ title: "Checking the attachments", total: selected.total, signal, work });
+  const { total } = selected;
+  if (total !== null && total <= 500) return work(signal, () => {});
+  return workDialog({
+    title: "Checking the attachments", signal, work: (stop, line) => work(stop, (done) => line.count(done, total)),
+  });
 }
 
 /**
@@ -134,12 +138,12 @@ export async function deleteSelected({ database, selected, signal, then }) {
     message: [
       h("ul.going", { "aria-label": "Documents to delete" },
         listed.map((id) => h("li.cut", { dir: "auto", title: id }, id)),
-          more !== 0 && h("li.soft", null, more === null ? "and all others that match" : `and ${count(more)} more`)),
+        more !== 0 && h("li.soft", null, more === null ? "and all others that match" : `and ${count(more)} more`)),
       h("p.soft", null, "The deletion is replicated to other databases. You can undo it while this page is open."),
-      Number.isNaN(large) ? note("warning", "You stopped the check of the attachments. The deletion of a document with "
-          + `more than ${bytes(MOST_ATTACHED)} of attachments cannot be undone.`)
+      large === undefined ? note("warning", "The check of the attachments did not finish. The deletion of a document "
+          + `with more than ${bytes(MOST_ATTACHED)} of attachments cannot be undone.`)
         : large > 0 && note("warning", `The deletion of ${plural(large, "document")} cannot be undone: the attachments `
-          + `are above ${bytes(MOST_ATTACHED)}.`),
+          + `are larger than ${bytes(MOST_ATTACHED)}.`),
       undoNote(selected),
     ],
   });
@@ -180,7 +184,7 @@ export function editing(edit, property, value) {
  */
 function parsed(text, what) {
   try { return parseExact(text); } catch {
-    throw new Error(`${what} is not JSON. A text stands in quotes, such as "paid".`);
+    throw new Error(`${what} is not JSON. Put text in quotes, such as "paid".`);
   }
 }
 
@@ -189,7 +193,7 @@ function parsed(text, what) {
  * @returns {string}
  */
 function checkedName(name) {
-  if (!name) throw new Error("Type the name of a property.");
+  if (!name) throw new Error("Enter the name of a property.");
   if (name.startsWith("_")) throw new Error("Properties that begin with _ belong to the database.");
   return name;
 }
@@ -205,9 +209,9 @@ export async function editSelected({ database, selected, signal, then, names }) 
   const lines = {
     property: field({ label: "Property", input: property }),
     rename: field({
-      label: "New name", input: rename, hint: "Where a document has this property already, its value is replaced.",
+      label: "New name", input: rename, hint: "If a document already has this property, its value is replaced.",
     }),
-    value: field({ label: "Value as JSON", input: value, hint: "A text stands in quotes." }),
+    value: field({ label: "Value as JSON", input: value, hint: "Put text in quotes." }),
   };
   const kind = select([
     { value: "set", label: "Set a property" }, { value: "remove", label: "Remove a property" },
@@ -221,7 +225,7 @@ export async function editSelected({ database, selected, signal, then, names }) 
     if (edit === "merge") {
       const object = parsed(value.value, "The object");
       if (object === null || typeof object !== "object" || Array.isArray(object)) {
-        throw new Error("Type a JSON object, such as {\"paid\": true}.");
+        throw new Error("Enter a JSON object, such as {\"paid\": true}.");
       }
       Object.keys(object).forEach(checkedName);
       return editing(edit, "", object);

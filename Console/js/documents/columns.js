@@ -5,6 +5,7 @@ import { openDialog } from "../components/dialog.js";
 import { checkbox, field, input } from "../components/field.js";
 import { h } from "../core/dom.js";
 import { cut, plural, time } from "../core/format.js";
+import { properties, valueAt } from "../core/json.js";
 
 /**
  * The columns of a table of documents: chosen by the user, or the most frequent properties of the documents in sight.
@@ -14,37 +15,6 @@ import { cut, plural, time } from "../core/format.js";
 
 const AUTOMATIC = 6;
 const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/;
-
-/**
- * A property of a document by its path, such as `place.city`; a property whose own name has a dot goes first.
- *
- * @param {any} doc
- * @param {string} property
- * @returns {any}
- */
-export function valueAt(doc, property) {
-  if (doc === null || typeof doc !== "object") return undefined;
-  if (Object.hasOwn(doc, property)) return doc[property];
-  const dot = property.indexOf(".");
-  if (dot < 0) return undefined;
-  const name = property.slice(0, dot);
-  return Object.hasOwn(doc, name) ? valueAt(doc[name], property.slice(dot + 1)) : undefined;
-}
-
-/**
- * The properties of documents, the most frequent first.
- *
- * @param {any[]} docs
- * @returns {string[]}
- */
-export function properties(docs) {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const doc of docs) {
-    for (const name of Object.keys(doc ?? {})) if (!name.startsWith("_")) counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return [...counts].sort((one, other) => other[1] - one[1]).map(([name]) => name);
-}
 
 /** The properties that the user chose for a database, kept by the browser. */
 export class ColumnChoice {
@@ -112,7 +82,7 @@ export class ColumnChoice {
       title: "Columns", action: "Show these columns", signal,
       body: [
         h("fieldset.checks", null, h("legend.unseen", null, "Properties"), boxes),
-        field({ label: "Another property", input: more, hint: "A dot goes into an object." }),
+        field({ label: "Another property", input: more, hint: "A dot leads into an object." }),
         h("p", null, button({
           label: "Use the most frequent properties", kind: "small",
           onclick: () => { isAutomatic = true; more.form?.requestSubmit(); },

@@ -5,7 +5,8 @@ import { input } from "../components/field.js";
 import { emptyState, errorState } from "../components/states.js";
 import { debounce, fill, freshID, h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
-import { short, valueAt } from "./columns.js";
+import { valueAt } from "../core/json.js";
+import { short } from "./columns.js";
 
 /**
  * A panel that counts the values of a property, over a sample or over everything. A click on one adds
@@ -19,7 +20,7 @@ const PLACES = 10;
 const MOST_VALUES = 10_000, MOST_SHOWN = 50;
 
 /** Counts of the values of one property. */
-export class Tally {
+class Tally {
   /** @param {string} property */
   constructor(property) {
     this.property = property;
@@ -92,7 +93,7 @@ export function facetPanel({ property, names, list, onProperty, onChoose, onClos
     const mine = request = new AbortController();
     if (!property) {
       fill(result, emptyState({
-        icon: "chart", title: "Choose a property", text: "The panel counts its values. A click on one filters by it.",
+        icon: "chart", title: "Choose a property", text: "The panel counts its values. Click one to filter by it.",
       }));
       return;
     }
@@ -145,7 +146,7 @@ export function facetPanel({ property, names, list, onProperty, onChoose, onClos
           onclick: () => { start(true); },
           })),
       numeric > 0 && h("p.small", null,
-        `Least ${least}, most ${largest}, mean ${Number((sum / numeric).toPrecision(5))}`),
+        `Minimum ${least}, maximum ${largest}, mean ${Number((sum / numeric).toPrecision(5))}`),
       h("ul", null, values.slice(0, MOST_SHOWN).map(({ value, count: number, isItem }) =>
         line(typeof value === "string" && value ? value.slice(0, 100) : short(value, 60), number,
           isItem ? { $elemMatch: { $eq: value } } : value && typeof value === "object" ? { $eq: value } : value)),

@@ -2,7 +2,9 @@
 
 import { button, segments } from "../components/button.js";
 import { searchField, select, textarea } from "../components/field.js";
+import { parseExact } from "../components/json-text.js";
 import { debounce, fill, freshID, h } from "../core/dom.js";
+import { isObject, parseObject } from "../core/json.js";
 
 /**
  * What a list shows: documents whose IDs begin with a prefix, or those that a selector or a full-text query finds.
@@ -28,18 +30,11 @@ export const indexName = (index) => `${index.design}/${index.index}`;
  * The request of `_find` that a text is: a selector, or a whole request with `selector`, `sort` and `use_index`.
  *
  * @param {string} text
- * @returns {Record<string, any>}
+ * @returns {Record<string, any>} A value of `parseExact`.
  */
 export function parseSelector(text) {
-  /** @type {any} */
-  let value;
-  try { value = JSON.parse(text); } catch (error) {
-    throw new Error(`This is not JSON yet: ${/** @type {Error} */ (error).message}`);
-  }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new Error("A selector is a JSON object, such as {\"type\": \"order\"}.");
-  }
-  if (value.selector === null || typeof value.selector !== "object") return { selector: value };
+  const value = parseObject(text, "The selector", parseExact);
+  if (!isObject(value.selector)) return { selector: value };
   const { selector, sort, use_index } = value;
   return { selector, sort, use_index };
 }

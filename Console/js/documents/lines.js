@@ -3,7 +3,8 @@
 import { jsonView } from "../components/json-view.js";
 import { h } from "../core/dom.js";
 import { link } from "../core/router.js";
-import { cell, valueAt } from "./columns.js";
+import { valueAt } from "../core/json.js";
+import { cell } from "./columns.js";
 
 /**
  * Draws the lines of a list of documents: a table, cards with JSON, or IDs only.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { followChanges } from "../api/changes.js";
-import { api, path } from "../api/client.js";
+import { rowsOf } from "../api/couch.js";
 
 /** How often the list hears of changes, in milliseconds, and of how many documents at most. */
 const PAUSE = 1000;
@@ -34,10 +34,9 @@ export function watch({ database, signal, shown, onCount, onRows }) {
     ids.clear();
     if (!stale.length) return;
     try {
-      const { rows } = await api.post(path(database, "_all_docs"), { keys: stale },
-        { signal, query: { include_docs: true } });
+      const rows = await rowsOf(database, stale, { signal, query: { include_docs: true } });
       if (signal.aborted) return;
-      onRows(rows.map((/** @type {any} */ { value, doc }, /** @type {number} */ at) =>
+      onRows(rows.map(({ value, doc }, at) =>
         ({ id: stale[at], rev: value?.rev ?? "", doc: doc ?? null })));
     } catch { /* The count stays, and the next change tries again. */ }
   };

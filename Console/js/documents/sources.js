@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { path, send } from "../api/client.js";
+import { designDocuments, designName } from "../api/couch.js";
+import { stringifyExact } from "../components/json-text.js";
 
 /**
  * The three sources of a list: all documents by ID, those that a selector finds, those that a full-text query finds.
@@ -170,13 +172,14 @@ function bookmarked(ask, most) {
  * Documents that a selector finds.
  *
  * @param {string} database
- * @param {Record<string, any>} request
+ * @param {Record<string, any>} request A value of `parseExact`.
  * @returns {Source}
  */
 export function findSource(database, request) {
   return bookmarked(async (bookmark, limit, signal) => {
     const { answer, bytes, milliseconds } = await read("POST", path(database, "_find"), {
-      signal, body: { ...request, limit, bookmark, execution_stats: true },
+      signal, headers: { "Content-Type": "application/json" },
+      body: stringifyExact({ ...request, limit, bookmark, execution_stats: true }),
     });
     const stats = answer.execution_stats;
     return {
@@ -219,10 +222,8 @@ export function searchSource(database, { design, index }, q) {
  * @returns {Promise<{ designs: number, indexes: { design: string, index: string, isFind: boolean }[] }>}
  */
 export async function readDesigns(database, signal) {
-  const { answer } = await read("GET", path(database, "_all_docs"), {
-    signal, query: { startkey: JSON.stringify(DESIGN), endkey: JSON.stringify(AFTER_DESIGN), include_docs: true },
-  });
-  const indexes = answer.rows.flatMap((/** @type {any} */ { doc }) => Object.keys(doc?.indexes ?? {}).map((index) => (
-    { design: doc._id.slice(DESIGN.length), index, isFind: doc.language === "query" })));
-  return { designs: answer.rows.length, indexes };
+  const docs = await designDocuments(database, signal);
+  const indexes = docs.flatMap((doc) => Object.keys(doc.indexes ?? {}).map((index) => (
+    { design: designName(doc), index, isFind: doc.language === "query" })));
+  return { designs: docs.length, indexes };
 }

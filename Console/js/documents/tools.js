@@ -11,7 +11,6 @@ import { link } from "../core/router.js";
  * What stands above a list: how many documents there are, what is wrong, what can be done with the selected ones.
  *
  * @typedef {import("../components/icon.js").IconName} IconName
- *
  * @typedef {import("./pages.js").Pages} Pages
  */
 
@@ -22,7 +21,7 @@ import { link } from "../core/router.js";
 export function statusOf({ isLoaded, error, total, info, known }) {
   if (!isLoaded) return error ? "" : "Loading…";
   return [
-    total !== null ? plural(total, "document") : `${count(known)} documents or more`,
+    total !== null ? plural(total, "document") : `At least ${plural(known, "document")}`,
     info && h("span.faint", null, ` · ${duration(info.milliseconds)}`,
       info.examined !== undefined && ` · ${count(info.examined)} examined`),
   ];
@@ -42,8 +41,8 @@ export function notesOf(pages, database, { by, q }, changed) {
   return [
     error && isLoaded && note("danger", `Some documents could not be loaded. ${/** @type {Error} */ (error).message} `,
       button({ label: "Try again", kind: "small", onclick: retry })),
-    isSlow && note("warning", "No index serves this selector, so the server reads every document. ",
-      h("a", { href: link("db", database, "ask", { q }) }, "Ask shows how it is answered and makes an index"), "."),
+    isSlow && note("warning", "No index fits this selector, so the server reads every document. ",
+      h("a", { href: link("db", database, "ask", { q }) }, "See how it runs and create an index"), "."),
   ];
 }
 

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { openDialog } from "../components/dialog.js";
-import { button } from "../components/button.js";
-import { documentPath, path } from "../api/client.js";
-import { bulkDocuments, saveDocuments } from "../api/couch.js";
+import { documentPath } from "../api/client.js";
+import { bulkDocuments, readRows, saveDocuments } from "../api/couch.js";
 import { readExact } from "../api/exact.js";
 import { stringifyExact } from "../components/json-text.js";
-import { generation } from "../components/revision-tree.js";
-import { fill, h } from "../core/dom.js";
-import { count } from "../core/format.js";
 import { isEqual } from "../core/merge.js";
+import { generation } from "../core/revision.js";
 
 /**
  * Work on many documents: they are read in batches, changed and saved by `_bulk_docs`. The outcome lists what failed
@@ -27,9 +23,8 @@ import { isEqual } from "../core/merge.js";
 
 const BATCH = 500;
 const CHANGED = "The document has changed since you selected it.";
-const LOST = "The answer of the server was lost: this may or may not be saved.";
-const STILL_THERE =
-  "The document is still there: its winner is deleted, another branch of the conflict is the winner now.";
+const LOST = "The server's answer was lost. This document may or may not be saved.";
+const STILL_THERE = "The document still exists: its winner is deleted, and another side of the conflict is the winner.";
 /** How many documents an undo keeps; more would fill the page's memory. */
 export const MOST_UNDO = 20_000;
 /** Attachments up to this size are kept for the undo of a deletion, in bytes of a document. */
@@ -51,20 +46,6 @@ export async function* batches(targets) {
     while (rest.length >= BATCH) yield rest.splice(0, BATCH);
   }
   if (rest.length) yield rest;
-}
-
-/**
- * The winning revisions of documents, with bodies.
- *
- * @param {string} database
- * @param {string[]} keys
- * @param {AbortSignal} signal
- * @param {boolean} [conflicts] Whether documents have `_conflicts`.
- * @returns {Promise<any[]>}
- */
-export async function readRows(database, keys, signal, conflicts) {
-  const query = { include_docs: true, conflicts };
-  return (await readExact("POST", path(database, "_all_docs"), { body: { keys }, signal, query })).rows;
 }
 
 /**
@@ -243,35 +224,4 @@ export async function restore(database, saved, signal, report) {
   outcome.saved = outcome.undo.length;
   outcome.isStopped = signal.aborted;
   return { ...outcome, rest: saved.filter((one) => rest.has(one)) };
-}
-
-/**
- * Shows how far a work has come, with a button that stops it; closing the dialog stops it, too.
- *
- * @template T
- * @param {object} options
- * @param {string} options.title
- * @param {number | null} options.total
- * @param {AbortSignal} options.signal
- * @param {(signal: AbortSignal, report: Report) => Promise<T>} options.work
- * @returns {Promise<T>}
- */
-export async function withProgress({ title, total, signal, work }) {
-  const stop = new AbortController(), close = new AbortController();
-  signal.addEventListener("abort", () => stop.abort(), { once: true });
-  const bar = h("progress.progress", { "aria-label": title });
-  const text = h("p", { role: "status" }, "Starting…");
-  openDialog({
-    title, signal: close.signal,
-    body: [
-      bar, text,
-      h("div", null, button({ label: "Stop", icon: "stop", kind: "danger small", onclick: () => stop.abort() })),
-    ],
-  }).then(() => stop.abort());
-  /** @type {Report} */
-  const report = (done) => {
-    if (total) { bar.max = total; bar.value = done; }
-    fill(text, total ? `${count(done)} of ${count(total)}` : count(done));
-  };
-  try { return await work(stop.signal, report); } finally { close.abort(); }
 }

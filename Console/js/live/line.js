@@ -2,6 +2,8 @@
 
 import { h } from "../core/dom.js";
 import { cut, time } from "../core/format.js";
+import { isObject } from "../core/json.js";
+import { generation } from "../core/revision.js";
 import { link } from "../core/router.js";
 import { tag } from "../components/states.js";
 
@@ -36,7 +38,7 @@ export function lineOf(change, at) {
   const rev = _rev ?? change.changes[0]?.rev ?? "";
   const isDeleted = change.deleted === true;
   /** @type {Kind} */
-  const kind = isDeleted ? "deleted" : _conflicts?.length ? "conflict" : rev.startsWith("1-") ? "new" : "changed";
+  const kind = isDeleted ? "deleted" : _conflicts?.length ? "conflict" : generation(rev) === 1 ? "new" : "changed";
   return {
     at, id: change.id, rev, kind, isDeleted, hasBranches: change.changes.length > 1,
     preview: change.doc ? JSON.stringify(body).slice(0, PREVIEW) : null,
@@ -57,9 +59,8 @@ function valuesOf(body) {
     for (const [key, value] of Object.entries(object)) {
       if (values.size >= MOST_VALUES) return;
       if (!before && key.startsWith("_")) continue;
-      if (value !== null && typeof value === "object") {
-        if (goesDown && !Array.isArray(value)) take(value, `${key}.`, false);
-      } else values.set(before + key, cut(String(value), 80));
+      if (isObject(value)) { if (goesDown) take(value, `${key}.`, false); }
+      else if (!Array.isArray(value)) values.set(before + key, cut(String(value), 80));
     }
   };
   take(body, "", true);
@@ -82,13 +83,12 @@ export function lineHeader() {
  * @param {string} database
  */
 export function drawLine(line, element, database) {
-  const generation = line.rev.split("-")[0];
   element.classList.add("live-line");
   element.append(
     h("time.faint", { role: "gridcell", title: line.at === null ? "From before the feed was opened" : time(line.at) },
       line.at === null ? "earlier" : clock.format(line.at)),
     h("a.cut", { role: "gridcell", href: link("db", database, "doc", line.id), title: line.id, dir: "auto" }, line.id),
-    h("span.number.soft", { role: "gridcell", title: line.rev }, generation),
+    h("span.number.soft", { role: "gridcell", title: line.rev }, generation(line.rev)),
     h("span", { role: "gridcell" }, tag(line.kind, TONES[line.kind])),
     h("span.preview.code.cut", { role: "gridcell", title: line.preview ?? undefined, dir: "ltr" }, line.preview ?? ""));
 }

@@ -11,7 +11,7 @@
  * 2. `seconds` has no second older than `SPAN` seconds before the latest one that it has.
  */
 export const MOST_LINES = 2000;
-export const SPAN = 300;
+const SPAN = 300;
 
 /** @typedef {import("./line.js").Line} Line */
 

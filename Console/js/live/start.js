@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { followChanges } from "../api/changes.js";
-import { api, path } from "../api/client.js";
+import { followChanges, isFinal, readChanges } from "../api/changes.js";
+import { rowsOf } from "../api/couch.js";
 import { isDivan } from "../api/server.js";
+import { sequenceNumber } from "../core/revision.js";
 import { changesRequest } from "./filters.js";
 import { lineOf } from "./line.js";
 
@@ -17,9 +18,6 @@ import { lineOf } from "./line.js";
  */
 
 const LAST = 100;
-/** Answers that another attempt does not change: the request itself is wrong. */
-const isFinal = (/** @type {number} */ status) => status >= 400 && status < 500 && ![408, 429].includes(status)
-  || status === 501;
 
 /**
  * Follows the changes of a database from the chosen point until the signal aborts.
@@ -47,8 +45,7 @@ export async function startFeed(database, { from, withDocuments, choice }, { sig
   };
   onState("connecting");
   try {
-    const now = (await api.get(path(database, "_changes"),
-      { query: { since: "now", limit: 1 }, signal: run.signal })).last_seq;
+    const now = (await readChanges(database, { query: {} }, { since: "now", limit: 1 }, run.signal)).last_seq;
     /**
      * What the feed may tell again. A CouchDB may then write its sequence in another way.
      *
@@ -58,7 +55,8 @@ export async function startFeed(database, { from, withDocuments, choice }, { sig
     const nameOf = (/** @type {any} */ { id, changes }) =>
       JSON.stringify([id, ...changes.map((/** @type {any} */ one) => one.rev)]);
     if (from === "last") {
-      const { results } = await latest(database, query, asked.body, run.signal);
+      const { results } = await readChanges(database, { ...asked, query }, { descending: true, limit: LAST },
+        run.signal);
       for (const change of results.reverse()) {
         if (!isDivan() || isAfter(change.seq, now)) given.add(nameOf(change));
         give(change, null);
@@ -84,7 +82,7 @@ export async function startFeed(database, { from, withDocuments, choice }, { sig
           return;
         }
         isSteady = false;
-        if (!isFinal(error?.status ?? 0)) { onState("waiting", error); return; }
+        if (!error || !isFinal(error)) { onState("waiting", error); return; }
         onState("ended", error);
         run.abort();
       },
@@ -95,26 +93,6 @@ export async function startFeed(database, { from, withDocuments, choice }, { sig
 }
 
 /**
- * @param {string} database
- * @param {Record<string, any>} query
- * @param {any} body
- * @param {AbortSignal} signal
- * @returns {Promise<{ results: any[] }>}
- */
-function latest(database, query, body, signal) {
-  const options = { query: { ...query, descending: true, limit: LAST }, signal };
-  return body ? api.post(path(database, "_changes"), body, options) : api.get(path(database, "_changes"), options);
-}
-
-/**
- * The number that a sequence begins with: `42-Yh3k…` of CouchDB 2 and later, `42` of CouchDB 1.
- *
- * @param {any} sequence
- * @returns {number}
- */
-export const numberOf = (sequence) => Number.parseInt(String(sequence ?? ""), 10);
-
-/**
  * Whether a sequence stands behind another one. That of a cluster grows with each change on the whole, so this may
  * err for a moment.
  *
@@ -122,7 +100,7 @@ export const numberOf = (sequence) => Number.parseInt(String(sequence ?? ""), 10
  * @param {any} other
  * @returns {boolean}
  */
-const isAfter = (sequence, other) => !(numberOf(sequence) <= numberOf(other));
+const isAfter = (sequence, other) => sequenceNumber(sequence) > sequenceNumber(other);
 
 /** Asks which documents of several leaves are in conflict, for many lines at a time: other leaves may be deleted. */
 class Branches {
@@ -149,9 +127,8 @@ class Branches {
     if (this.lines.length) setTimeout(() => this.#ask(), 300);
     try {
       const options = { query: { include_docs: true, conflicts: true }, signal: this.signal };
-      const { rows } = await api.post(path(this.database, "_all_docs"), { keys }, options);
-      const inConflict = new Set(rows.filter((/** @type {any} */ row) => row.doc?._conflicts?.length)
-        .map((/** @type {any} */ row) => row.id));
+      const rows = await rowsOf(this.database, keys, options);
+      const inConflict = new Set(rows.filter((row) => row.doc?._conflicts?.length).map((row) => row.id));
       for (const line of lines) if (inConflict.has(line.id)) { line.kind = "conflict"; this.onKnown(line); }
     } catch { /* The lines keep the kind that they have. */ }
   }

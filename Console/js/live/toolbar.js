@@ -4,7 +4,9 @@ import { fill, h } from "../core/dom.js";
 import { button } from "../components/button.js";
 import { checkbox, field, input, searchField, select, textarea } from "../components/field.js";
 import { openDialog } from "../components/dialog.js";
-import { filterNames, parseObject } from "./filters.js";
+import { parseExact, stringifyExact, writeExact } from "../components/json-text.js";
+import { parseObject } from "../core/json.js";
+import { filterNames } from "./filters.js";
 
 /**
  * What the toolbar sets; all of it stands in the address.
@@ -24,13 +26,15 @@ import { filterNames, parseObject } from "./filters.js";
  * @returns {Settings}
  */
 export function readSettings(query) {
-  const read = (/** @type {string} */ name) => {
-    try { return parseObject(query.get(name) ?? "", name); } catch { return undefined; }
+  const read = (/** @type {string} */ name, parse = JSON.parse) => {
+    try { return parseObject(query.get(name) ?? "", name, parse); } catch { return undefined; }
   };
   return {
     from: query.get("from") || "now", withDocuments: query.get("docs") !== "0", text: query.get("q") ?? "",
     deletedOnly: query.get("deleted") === "1",
-    choice: { filter: query.get("filter") || undefined, parameters: read("parameters"), selector: read("selector") },
+    choice: {
+      filter: query.get("filter") || undefined, parameters: read("parameters"), selector: read("selector", parseExact),
+    },
   };
 }
 
@@ -42,7 +46,7 @@ export function writeSettings({ from, withDocuments, text, deletedOnly, choice }
   return {
     from: from === "now" ? "" : from, docs: withDocuments ? "" : "0", q: text, deleted: deletedOnly ? "1" : "",
     filter: choice.filter, parameters: choice.parameters && JSON.stringify(choice.parameters),
-    selector: choice.selector && JSON.stringify(choice.selector),
+    selector: choice.selector && stringifyExact(choice.selector),
   };
 }
 
@@ -58,15 +62,15 @@ export function writeSettings({ from, withDocuments, text, deletedOnly, choice }
 export function toolbar({ database, settings, signal, onShow, onFeed }) {
   const search = searchField({ placeholder: "Filter by ID", value: settings.text });
   search.input.addEventListener("input", () => { settings.text = search.input.value; onShow(); });
-  const isPlace = !["now", "last", "start"].includes(settings.from);
+  const isPlace = () => !["now", "last", "start"].includes(settings.from);
   const from = select([
     { value: "now", label: "From now" }, { value: "last", label: "From the last 100 changes" },
     { value: "start", label: "From the first change" }, { value: "place", label: "From a sequence…" },
-  ], isPlace ? "place" : settings.from, { "aria-label": "Where the feed begins" });
+  ], isPlace() ? "place" : settings.from, { "aria-label": "Where the feed begins" });
   from.addEventListener("change", async () => {
-    const chosen = from.value === "place" ? await askForPlace(isPlace ? settings.from : "", signal) : from.value;
+    const chosen = from.value === "place" ? await askForPlace(isPlace() ? settings.from : "", signal) : from.value;
     if (chosen) { settings.from = chosen; onFeed(); }
-    else from.value = ["now", "last", "start"].includes(settings.from) ? settings.from : "place";
+    else from.value = isPlace() ? "place" : settings.from;
   });
   const documents = checkbox("Documents", { checked: settings.withDocuments });
   documents.title = "Fetch each document with its change: for the preview and the shares";
@@ -79,7 +83,7 @@ export function toolbar({ database, settings, signal, onShow, onFeed }) {
     fill(filter, choice.filter ? `Filter: ${choice.filter}` : choice.selector ? "Filter: selector"
       : "Filter at the server");
     filter.setAttribute("aria-pressed", String(isSet));
-    filter.title = choice.selector ? JSON.stringify(choice.selector) : "Choose by a selector or by a filter function";
+    filter.title = choice.selector ? stringifyExact(choice.selector) : "Choose by a selector or by a filter function";
     filter.classList.remove("square");
   };
   const choose = async () => {
@@ -103,7 +107,7 @@ export function toolbar({ database, settings, signal, onShow, onFeed }) {
 function askForPlace(value, signal) {
   const box = input({ value, placeholder: "42-…" });
   const line = field({ label: "Sequence", input: box,
-    hint: "The feed begins after this change. The value of update_seq of the database is one." });
+    hint: "The feed begins after this sequence, such as the update_seq of the database." });
   return openDialog({ title: "Begin after a sequence", action: "Open the feed", body: line, signal,
     submit: () => box.value.trim() || "start" });
 }
@@ -124,7 +128,7 @@ async function askForChoice(database, choice, signal) {
   const kind = select([{ value: "", label: "No filter: all changes" }, { value: "selector", label: "A selector" },
     ...functions],
     choice.filter ? `f:${choice.filter}` : choice.selector ? "selector" : "");
-  const selector = textarea({ class: "input code", value: JSON.stringify(choice.selector ?? { type: "" }, null, 2),
+  const selector = textarea({ class: "input code", value: writeExact(choice.selector ?? { type: "" }),
     rows: 6 });
   const parameters = textarea({ class: "input code", value: choice.parameters ? JSON.stringify(choice.parameters)
     : "{}", rows: 2 });
@@ -144,7 +148,7 @@ async function askForChoice(database, choice, signal) {
     title: "Filter at the server", action: "Apply the filter", signal,
     body: [field({ label: "Which changes the server sends", input: kind, hint }), parts.selector, parts.parameters],
     submit: () => {
-      if (kind.value === "selector") return { selector: parseObject(selector.value, "The selector") };
+      if (kind.value === "selector") return { selector: parseObject(selector.value, "The selector", parseExact) };
       if (!kind.value) return {};
       const given = parseObject(parameters.value || "{}", "The parameters");
       return { filter: kind.value.slice(2), parameters: Object.keys(given).length ? given : undefined };

@@ -2,10 +2,11 @@
 
 import { isDivan } from "../api/server.js";
 import { path, send } from "../api/client.js";
+import { workDialog } from "../components/progress.js";
 import { toast } from "../components/toast.js";
+import { download } from "../core/download.js";
 import { h } from "../core/dom.js";
 import { bytes, count, cut, plural } from "../core/format.js";
-import { workDialog } from "./work.js";
 
 /**
  * Saves the documents of a database as a file of JSON lines.
@@ -30,12 +31,11 @@ export async function backUp(database, signal) {
   const saved = await workDialog({
     title: `Back up ${database}`, action: "Save backup", signal,
     body: [
-      h("p", null, "Saves a file with one document a line, as JSON: "
+      h("p", null, "Saves a file of JSON, one document a line: "
         + "the current revision of each document with its attachments, and the design documents."),
-      h("p", null, "The file lacks conflicting and old revisions, deleted documents, local documents, "
-        + "access rights and indexes. "
-        + "A document that changes meanwhile is saved as it is when its turn comes."),
-      h("p.soft", null, isDivan() ? ["For a complete copy of one moment, use ", h("code", null, "divan backup"),
+      h("p", null, "The file does not contain conflicting and old revisions, deleted documents, local documents, "
+        + "access rights and indexes. A document that changes during the backup is saved before or after the change."),
+      h("p.soft", null, isDivan() ? ["For a complete snapshot, run ", h("code", null, "divan backup"),
         " on the server's machine. "]
         : "For a complete copy, sync to another database. ",
       "To restore this file, send its documents to ", h("code", null, "_bulk_docs"), " with ",
@@ -44,11 +44,11 @@ export async function backUp(database, signal) {
       typeof picker === "function" ? null : h("p.soft", null,
         "This browser holds the file in memory until it is complete."),
     ],
-    work: async (until, progress) => {
+    work: async (until, line) => {
       const sink = typeof picker === "function" ? await fileSink(picker, name) : memorySink(name);
       try {
         const result = await copyDocuments(database, sink, until, (done, total, size) =>
-          progress.show(total ? done / total : null, `${total ? `${count(done)} of ${plural(total, "document")}`
+          line.show(total ? done / total : null, `${total ? `${count(done)} of ${plural(total, "document")}`
             : plural(done, "document")}, ${bytes(size)}`));
         until.throwIfAborted();
         await sink.close();
@@ -129,9 +129,9 @@ export async function* pageRows(response) {
       if (Number(head[1])) yield Number(head[1]);
     } else if (row) yield { id: row[1], doc: row[2] ?? null };
     else if (isBegun && !isEnded && line === "]}") isEnded = true;
-    else throw new Error(`The file is not saved: the answer has a line that a backup cannot read: ${cut(line, 200)}`);
+    else throw new Error(`No file was saved: the server's answer has an unexpected line: ${cut(line, 200)}`);
   }
-  if (!isEnded) throw new Error("The file is not saved: the answer of the server broke off. Try again.");
+  if (!isEnded) throw new Error("No file was saved: the server's answer was incomplete. Try again.");
 }
 
 /**
@@ -186,11 +186,7 @@ function memorySink(name) {
   let parts = [];
   return {
     write: async (piece) => { parts.push(piece); },
-    close: async () => {
-      const url = URL.createObjectURL(new Blob(parts, { type: "application/jsonl" }));
-      h("a", { href: url, download: name }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
-    },
+    close: async () => download(name, new Blob(parts), "application/jsonl"),
     abort: async () => { parts = []; },
   };
 }

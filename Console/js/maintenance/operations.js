@@ -4,11 +4,12 @@ import { pause } from "../core/waiting.js";
 import { api, path } from "../api/client.js";
 import { databaseInfo } from "../api/couch.js";
 import { ask, Refusal } from "../components/dialog.js";
+import { workDialog } from "../components/progress.js";
 import { note } from "../components/states.js";
 import { toast, toastError } from "../components/toast.js";
 import { fill, h } from "../core/dom.js";
 import { bytes, plural } from "../core/format.js";
-import { progressOf, tasksOf, workDialog } from "./work.js";
+import { progressOf, tasksOf } from "./tasks.js";
 
 /** What a person can have a server do to a database. Each function opens a dialog. */
 
@@ -22,28 +23,27 @@ export async function compact(database, signal) {
     title: `Compact ${database}`, action: "Compact", signal,
     body: [
       h("p", null, "The server removes the content of old revisions and returns free space to the file system. "
-        + "The current revision of each document, every conflict and every deletion stay."),
-      h("p.soft", null, "Readers and writers continue meanwhile. If you close this dialog, the server still finishes."),
+        + "The current revision of each document, every conflict and every deletion are kept."),
+      h("p.soft", null, "Reads and writes continue meanwhile. If you close this dialog, the server still finishes."),
     ],
-    work: async (until, progress) => {
+    work: async (until, line) => {
       const before = (await databaseInfo(database, { signal: until })).sizes.file;
-      progress.show(null, "Starting");
       await api.post(path(database, "_compact"), undefined, { signal: until });
       // CouchDB starts the task after it has answered: one look that finds nothing is not enough.
       for (let idle = 0; idle < 2 && !until.aborted;) {
         await pause(400, until);
         const tasks = await tasksOf(database, "database_compaction", until);
-        const isRunning = tasks?.length || /** @type {any} */ (await databaseInfo(database,
-          { signal: until })).compact_running;
+        const info = /** @type {any} */ (await databaseInfo(database, { signal: until }));
+        const isRunning = tasks?.length || info.compact_running;
         idle = isRunning ? 0 : idle + 1;
-        if (isRunning) progress.show(progressOf(tasks ?? []), "Compacting");
+        if (isRunning) line.show(progressOf(tasks ?? []), "Compacting");
       }
       return { before, after: (await databaseInfo(database, { signal: until })).sizes.file };
     },
   });
   if (done) {
     toast(done.after < done.before ? `${database} is compacted: ${bytes(done.before)} before, ${bytes(done.after)} now.`
-      : `${database} is compacted. It had no space to give back.`);
+      : `${database} is compacted. There was no space to free.`);
   }
   return done !== undefined;
 }
@@ -62,12 +62,13 @@ export async function verify(database, signal) {
   let isRunning = false;
   await workDialog({
     title: `Verify ${database}`, action: "Verify", signal,
-    body: [h("p", null, "The server reads everything that the database stores and checks it: "
-      + "checksums, revision trees, sequences, indexes and "
-      + "attachments. It changes nothing. Cancel stops the check."), results],
-    work: async (until, progress) => {
+    body: [
+      h("p", null, "The server reads and checks everything that the database stores: checksums, revision trees, "
+        + "sequences, indexes and attachments. It changes nothing. Cancel stops the check."),
+      results,
+    ],
+    work: async (until, line) => {
       fill(results);
-      progress.show(0, "Starting");
       // An answer that the user did not wait for may come from a check that has begun.
       isRunning = true;
       try { await api.post(address, undefined, { signal: until }); } catch (error) {
@@ -82,7 +83,7 @@ export async function verify(database, signal) {
           // The result is what the dialog is for: it stays open.
           throw new Refusal();
         }
-        progress.show(report.progress ?? null, `${Math.floor((report.progress ?? 0) * 100)} % is checked`);
+        line.show(report.progress ?? null, `${Math.floor((report.progress ?? 0) * 100)} % checked`);
         await pause(400, until);
         until.throwIfAborted();
       }
@@ -115,10 +116,10 @@ export async function cleanUpViews(database) {
   const isDone = await ask({
     title: "Clean up views", action: "Clean up views",
     message: h("p", null, "The server deletes the index files of views that no design document defines any more. "
-      + "No document and no current view changes."),
+      + "Documents and current views are not affected."),
     perform: () => api.post(path(database, "_view_cleanup")),
   });
-  if (isDone) toast("The server deletes the indexes of views that are gone.");
+  if (isDone) toast("The server is deleting the index files that are no longer used.");
   return isDone;
 }
 

@@ -28,7 +28,7 @@ export function configurationPart(ctx) {
     render: (answer) => { table = answer; draw(); return rows; } });
   const filter = searchField({ placeholder: "Filter sections, keys and values", value: ctx.query.get("filter") ?? "",
     oninput: debounce(() => draw()) });
-  const unset = checkbox("Keys that are not set, too",
+  const unset = checkbox("Show keys that are not set",
     { checked: ctx.query.get("unset") === "true", onchange: () => draw() });
   keys(ctx.signal, { "/": ["Find a key", () => filter.input.focus()] });
 
@@ -54,19 +54,19 @@ export function configurationPart(ctx) {
         h("ul.rows", { "aria-label": section },
           keys.sort(byName).map(([key, value]) => row(section, key, value, body.reload)))))
       : emptyState({ icon: "search", title: "No matching keys",
-        text: "Keys that are not set are shown when you ask for them." }));
+        text: "Keys that are not set are hidden unless you choose to show them." }));
   };
 
   return [
     h("section.panel", null, h("header", null, h("h2", null, "Configuration"), filter, unset,
       mayWrite() && h("span.row.push", null,
-        button({ title: "Have the server read its files again", icon: "refresh", kind: "plain",
+        button({ title: "Reload the configuration files", icon: "refresh", kind: "plain",
           onclick: () => api.post(`${CONFIGURATION}/_reload`).then(() => body.reload(), toastError) }),
         button({ label: "Set a key", icon: "add", kind: "primary",
           onclick: () => edit("", "", undefined, body.reload) }))), body),
     note("info", "Changes apply from the next request. Secrets and hashes are hidden.",
-      isDivan() && [" Keys marked “no effect” are kept for programs that set up a CouchDB; ",
-        "the options with which Divan was started count instead."]),
+      isDivan() && [" Keys marked “no effect” are stored for programs that set up a CouchDB; ",
+        "the options of divan serve apply instead."]),
   ];
 }
 
@@ -111,22 +111,22 @@ async function edit(section, key, text, reload) {
       : kind === "count" ? input({ value: text ?? "", inputmode: "numeric", autofocus: true })
         : textarea({ value: secret ? "" : text ?? "", rows: 2 });
   const line = field({ label: isNew ? "Value" : "New value", input: box, hint: about && `${about.means}.` });
-  const kept = checkbox("Keep it when the server starts again", { checked: true });
+  const kept = checkbox("Keep the value after a restart", { checked: true });
   const done = await openDialog({
     title: isNew ? "Set a key" : `Change ${section}/${key}`, action: isNew ? "Set the key" : "Change the key",
     body: [isNew && [field({ label: "Section", input: sectionBox }), field({ label: "Key", input: keyBox })],
-      text !== undefined && !secret && h("p.soft", null, "Now: ", h("code", null, text)), line, kept,
+      text !== undefined && !secret && h("p.soft", null, "Current value: ", h("code", null, text)), line, kept,
       about?.isRisky && note("warning",
-        "This decides who gets in. Check it with another window before you close this one.")],
+        "This decides who can sign in. Test it in another window before you close this one.")],
     submit: async () => {
       const [inSection, ofKey] = isNew ? [sectionBox.value.trim(), keyBox.value.trim()] : [section, key];
-      line.wrong = !inSection || !ofKey ? "Name a section and a key." : refusal(known(inSection, ofKey), box.value);
+      line.wrong = !inSection || !ofKey ? "Enter a section and a key." : refusal(known(inSection, ofKey), box.value);
       if (line.wrong) throw new Refusal();
       try { await setKey(inSection, ofKey, box.value, kept.input.checked); } catch (error) {
         line.wrong = /** @type {Error} */ (error).message;
         throw new Refusal();
       }
-      toast(`${inSection}/${ofKey} is set.`);
+      toast(`Set ${inSection}/${ofKey}.`);
       return true;
     },
   });
@@ -145,6 +145,6 @@ async function remove(section, key, reload) {
       : "The server uses the default from the next request.",
   });
   if (!done) return;
-  toast(`${section}/${key} is deleted.`);
+  toast(`Deleted ${section}/${key}.`);
   await reload();
 }

@@ -3,7 +3,7 @@
 import { api } from "../api/client.js";
 import { has, isDivan } from "../api/server.js";
 import { button } from "../components/button.js";
-import { download } from "../components/copy.js";
+import { download } from "../core/download.js";
 import { searchField, select } from "../components/field.js";
 import { emptyState, errorState, loading } from "../components/states.js";
 import { debounce, fill, h } from "../core/dom.js";
@@ -96,7 +96,7 @@ function tail(ctx) {
   poll(ctx.signal, 2000, ask);
   return h("section.panel.fills", null, h("header", null, levels, filter, pause,
     button({ label: "Clear", icon: "close", kind: "plain", onclick: () => { entries = []; redraw(); } }),
-    button({ label: "Save", icon: "download", kind: "plain",
+    button({ label: "Save the log", icon: "download", kind: "plain",
       onclick: () => download("divan.log", entries.filter(fits).map((one) =>
       `${one.time} ${one.level} ${one.domain}: ${one.message}\n`).join(""), "text/plain") }),
     count), list, state);
@@ -116,10 +116,10 @@ function elsewhere({ signal }) {
     render: ({ writer, file, level }) => emptyState({
       icon: "document", title: "This server does not show its log here",
       text: isDivan() ? [
-        "Divan writes warnings and errors to its standard error; as a service that is the journal of the system. ",
+        "Divan writes warnings and errors to standard error, which is the system journal for a service. ",
         h("code", null, "divan serve … --log listener=info"), " writes more, ",
         "and ", h("code", null, "--log-file FILE"),
-          " writes to a file. An app that runs the listener decides by itself."]
+          " writes to a file. An app that runs the listener decides this itself."]
         : ["CouchDB writes its log where the section log of the configuration says: ",
           h("code", null, `writer = ${writer ?? "stderr"}`, file && `, file = ${file}`, `, level = ${level ?? "info"}`),
           "."],

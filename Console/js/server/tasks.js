@@ -8,12 +8,12 @@ import { link } from "../core/router.js";
 import { poll } from "../core/waiting.js";
 
 const NAMES = new Map([
-  ["replication", "Replication"], ["indexer", "Index of a view"], ["search_indexer", "Index of a search"],
-  ["database_compaction", "Compaction"], ["view_compaction", "Compaction of an index"],
+  ["replication", "Replication"], ["indexer", "View index"], ["search_indexer", "Search index"],
+  ["database_compaction", "Compaction"], ["view_compaction", "Index compaction"],
 ]);
 /** Numbers that are worth telling, where a task has them. */
-const NUMBERS = [["changes_done", "changes done"], ["total_changes", "in all"], ["docs_read", "read"],
-  ["docs_written", "written"], ["doc_write_failures", "refused"], ["changes_pending", "waiting"]];
+const NUMBERS = [["changes_done", "changes done"], ["total_changes", "total changes"], ["docs_read", "read"],
+  ["docs_written", "written"], ["doc_write_failures", "rejected"], ["changes_pending", "waiting"]];
 
 /**
  * What the server does in the background, asked every two seconds.
@@ -32,8 +32,8 @@ export function tasksPart({ signal }) {
       if (text === shown) return;
       shown = text;
       fill(list, tasks.length ? h("ul.rows", { "aria-label": "Active tasks" }, tasks.map(row))
-        : emptyState({ icon: "check", title: "Nothing runs now",
-          text: "Compactions, the building of indexes and replications are shown here while they run." }));
+        : emptyState({ icon: "check", title: "No active tasks",
+          text: "Compactions, index builds and replications are shown here while they run." }));
     } catch (error) {
       if (signal.aborted) return;
       shown = "";

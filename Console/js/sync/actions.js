@@ -27,7 +27,7 @@ export const definitionOf = (document) =>
 export async function restart(job) {
   const document = await getDocument(job.database, String(job.docID));
   await putDocument(job.database, { ...definitionOf(document), _rev: document._rev });
-  toast(`The replication “${job.key}” starts anew.`);
+  toast(`The replication “${job.key}” is restarted.`);
 }
 
 /**
@@ -58,7 +58,7 @@ export async function stop(job, then) {
   const undo = async () => {
     try {
       await putDocument(job.database, definitionOf(before));
-      toast(`The replication “${job.key}” is back.`);
+      toast(`The replication “${job.key}” is restored.`);
     } catch (error) { toastError(error); }
     await then();
   };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { fill, h } from "../core/dom.js";
+import { h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
 import { link } from "../core/router.js";
 import { button } from "../components/button.js";
 import { field, input } from "../components/field.js";
 import { icon } from "../components/icon.js";
+import { workRegion } from "../components/progress.js";
 import { note, tag } from "../components/states.js";
 import { compare, scopeOfDocument } from "./scope.js";
 import { explainDocument } from "./why.js";
@@ -13,7 +14,7 @@ import { explainDocument } from "./why.js";
 const SHOWN = 200;
 /** @type {Record<string, [icon: import("../components/icon.js").IconName, kind: string, says: string]>} */
 const MARKS = { true: ["check", "yes", "Yes: "], false: ["close", "no", "No: "],
-  null: ["info", "unknown", "Not known: "] };
+  null: ["info", "unknown", "Unknown: "] };
 
 /**
  * Asks why a document was not sent, and compares source and target.
@@ -24,45 +25,27 @@ const MARKS = { true: ["check", "yes", "Yes: "], false: ["close", "no", "No: "],
  */
 export function askPanel(job, ctx) {
   const box = input({ value: ctx.query.get("doc") ?? "", placeholder: "order-1", required: true });
-  const result = h("div", { "aria-live": "polite" });
-  let run = new AbortController();
-  ctx.signal.addEventListener("abort", () => run.abort(), { once: true });
-
-  /**
-   * Does what takes a while: shows how far it is and a button to cancel it, then what it has found.
-   *
-   * @param {(signal: AbortSignal, tell: (text: string) => void) => Promise<import("../core/dom.js").Children>} work
-   */
-  const perform = async (work) => {
-    run.abort();
-    const mine = run = new AbortController(), text = h("span", null, "Asking…");
-    fill(result, h("div.row", null, text,
-      button({ label: "Cancel", kind: "small",
-      onclick: () => { mine.abort(); fill(result, h("p.soft", null, "Cancelled.")); } })));
-    try {
-      const found = await work(mine.signal, (so) => { text.textContent = so; });
-      if (!mine.signal.aborted) fill(result, found);
-    } catch (error) { if (!mine.signal.aborted) fill(result, note("danger", /** @type {Error} */ (error).message)); }
-  };
+  const result = workRegion(ctx.signal);
   const askWhy = () => {
     const id = box.value.trim();
     if (!id) { box.focus(); return; }
     ctx.setQuery({ in: ctx.query.get("in"), doc: id });
-    perform(async (signal, tell) => {
-      const { tone, sentence, steps } = await explainDocument(job(), id, signal, tell);
+    result.run(async (signal, { show }) => {
+      const { tone, sentence, steps } = await explainDocument(job(), id, signal, (text) => show(null, text));
+      signal.throwIfAborted();
       return h("div.column", null, note(tone, sentence),
         h("ol.column.tight.sync-steps", null, steps.map(({ isFine, text }) => {
-        const [name, kind, says] = MARKS[String(isFine)];
-        return h("li", null, h("span", { class: kind }, icon(name), h("span.unseen", null, says)),
-          h("span", null, text));
-      })));
+          const [name, kind, says] = MARKS[String(isFine)];
+          return h("li", null, h("span", { class: kind }, icon(name), h("span.unseen", null, says)),
+            h("span", null, text));
+        })));
     });
   };
-  const compareAll = () => perform(async (signal, tell) => {
+  const compareAll = () => result.run(async (signal, { show }) => {
     const { localSource, localTarget, document } = job();
     const { compared, missing } = await compare(String(localSource), String(localTarget), scopeOfDocument(document), {
       signal, winnersOnly: document?.winning_revs_only === true,
-      onProgress: (all, lacking) => tell(`${count(all)} compared, ${count(lacking)} missing`),
+      onProgress: (all, lacking) => show(null, `${count(all)} compared, ${count(lacking)} missing`),
     });
     if (!missing.length) return note("success",
       `The target has all revisions of the ${plural(compared, "document")} that the replication sends.`);

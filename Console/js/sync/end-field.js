@@ -31,11 +31,14 @@ export function endField({ label, end, databases, mayBeNew, onchange }) {
     url: field({ label: "URL of the database", input: url }) };
   const login = h("div.sync-columns", null, field({ label: "User (optional)", input: user }),
     field({ label: "Password", input: password }));
+  const asUser = h("p.small.soft", null, "The server opens its own databases as this user. Without one, it opens those "
+    + "that are open to all.");
   const show = () => {
     lines.name.hidden = !isHere;
     lines.url.hidden = isHere;
     // CouchDB reaches its own databases by HTTP, too, as a user.
     login.hidden = isHere && localEnd("a") === "a";
+    asUser.hidden = !isHere || login.hidden;
   };
   const kind = segments({
     label: `Where the ${label.toLowerCase()} is`, kind: "small", value: isHere ? "here" : "elsewhere",
@@ -47,7 +50,8 @@ export function endField({ label, end, databases, mayBeNew, onchange }) {
     () => { lines.name.wrong = lines.url.wrong = ""; onchange(); });
   const element = h("fieldset.panel", null, h("div.body.end", null,
     h("div.row.spread", null, h("legend", null, label), kind),
-    lines.name, lines.url, login, h("datalist", { id: listID }, databases.map((value) => h("option", { value })))));
+    lines.name, lines.url, login, asUser,
+    h("datalist", { id: listID }, databases.map((value) => h("option", { value })))));
 
   /** @returns {End} */
   const read = () => {

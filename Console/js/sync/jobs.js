@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { allDocuments } from "../api/couch.js";
-import { ApiError, api, documentPath, path } from "../api/client.js";
+import { ApiError, api, documentPath, nullIfMissing, path } from "../api/client.js";
 import { endLabel, localName } from "./ends.js";
 
 /**
@@ -146,7 +146,5 @@ async function pages(place, name, signal) {
   }
 }
 
-/** @param {any} error */
-function nullIfMissing(error) { if (error.status === 404) return null; throw error; }
 /** @param {any} error */
 function emptyIfMissing(error) { if (error.status === 404) return []; throw error; }

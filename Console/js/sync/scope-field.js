@@ -6,7 +6,8 @@ import { button } from "../components/button.js";
 import { field, input, select, textarea } from "../components/field.js";
 import { jsonView } from "../components/json-view.js";
 import { note } from "../components/states.js";
-import { filterNames, parseObject } from "../live/filters.js";
+import { parseObject } from "../core/json.js";
+import { filterNames } from "../live/filters.js";
 import { preview, scopeOfDocument } from "./scope.js";
 
 /**

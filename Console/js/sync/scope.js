@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { databaseInfo, find } from "../api/couch.js";
+import { readChanges } from "../api/changes.js";
 import { api, path } from "../api/client.js";
 import { changesRequest } from "../live/filters.js";
 
@@ -36,8 +37,7 @@ export const scopeOfDocument = (document) => ({
 export function changesWithin(database, scope, query, signal) {
   const asked = scope.docIDs ? { query: { filter: "_doc_ids" }, body: { doc_ids: scope.docIDs } }
     : changesRequest(scope);
-  const options = { query: { ...asked.query, ...query }, signal }, place = path(database, "_changes");
-  return asked.body ? api.post(place, asked.body, options) : api.get(place, options);
+  return readChanges(database, asked, query, signal);
 }
 
 /**

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { find } from "../api/couch.js";
+import { designDocuments, find } from "../api/couch.js";
 import { api, path } from "../api/client.js";
 import { isDivan } from "../api/server.js";
 import { plural } from "../core/format.js";
-import { designDocuments } from "../live/filters.js";
-import { numberOf } from "../live/start.js";
+import { sequenceNumber } from "../core/revision.js";
 import { allChanges, changesWithin, scopeOfDocument } from "./scope.js";
 
 /**
@@ -95,8 +94,8 @@ async function afterSending(job, change, tell, answer, signal) {
   const isReached = through !== null
     && !await hasChangedSince(String(job.localSource), change.id, through, signal);
   // The numbers of a CouchDB depend on the feed that told them.
-  tell(isReached, isDivan() ? `The document is change ${numberOf(change.seq)} of the source; `
-    + `the replication has processed changes up to ${numberOf(through) || 0}.`
+  tell(isReached, isDivan() ? `The document is change ${sequenceNumber(change.seq)} of the source; `
+    + `the replication has processed changes up to ${sequenceNumber(through)}.`
     : `The replication has ${isReached ? "processed" : "not processed"} the document's last change.`);
   if (!isReached) {
     return job.state === "completed"
@@ -203,7 +202,7 @@ async function passesScope(source, change, scope, signal, onProgress) {
  * @param {(text: string) => void} onProgress
  */
 async function passesFilter(source, change, scope, signal, onProgress) {
-  const before = numberOf(change.seq) - 1;
+  const before = sequenceNumber(change.seq) - 1;
   const first = async (/** @type {import("./scope.js").Scope} */ within) =>
     (await changesWithin(source, within, { since: String(before), limit: 1 }, signal)).results[0]?.id;
   const isPlace = await first({}).then((id) => id === change.id, () => false);

@@ -108,7 +108,8 @@ const ADVICE = /** @type {[RegExp, string][]} */ ([
     "The other server takes too long to answer. "
       + "Check the network and its load; connection_timeout raises the limit."],
   [/unauthori[sz]ed|\b401\b|password|credential/i,
-    "The other server does not accept the name or the password. Edit the replication and enter them again."],
+    "The database is not open without a user, or the name or the password is wrong. "
+      + "Edit the replication to enter them."],
   [/forbidden|\b403\b|not a db or server admin|not allowed/i,
     "The user may not do this. Give it access to the database, or use another user."],
   [/db_not_found|could not open|not_found|no such database|\b404\b/i,

@@ -12,12 +12,12 @@ import { useStyle } from "../core/style.js";
 await useStyle("access");
 
 export default viewOfParts({
-  place: "access", label: "Access", refusal: "Users, roles and tokens of the server are shown to its administrators.",
+  place: "access", label: "Access", refusal: "Only administrators see the users, roles and tokens.",
     above: () => isOpenToAll() && openNote(),
   parts: [
     { part: "users", label: "Users", icon: "user", render: usersPart },
     { part: "roles", label: "Roles", icon: "key", render: rolesPart },
-    { part: "rights", label: "What a user may see", icon: "search", render: rightsPart },
+    { part: "rights", label: "User permissions", icon: "search", render: rightsPart },
     { part: "tokens", label: "Tokens", icon: "lock", render: tokensPart },
     { part: "you", label: "Your session", icon: "info", role: "*", render: youPart },
   ],

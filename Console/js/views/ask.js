@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { send } from "../api/client.js";
-import { databaseInfo } from "../api/couch.js";
+import { databaseInfo, sampleFields } from "../api/couch.js";
+import { writeExactly } from "../api/exact.js";
 import { has, mayWrite } from "../api/server.js";
 import { button, segments } from "../components/button.js";
 import { copyText } from "../components/copy.js";
@@ -13,8 +13,8 @@ import { fill, h } from "../core/dom.js";
 import { keys } from "../core/keys.js";
 import { link } from "../core/router.js";
 import { useStyle } from "../core/style.js";
-import { databaseCrumbs, databaseTabs } from "../shell.js";
-import { builder, sampleFields } from "../ask/builder.js";
+import { databaseCrumbs, databaseTabs } from "../shell/database.js";
+import { builder } from "../ask/builder.js";
 import { explainView } from "../ask/explain.js";
 import { textForm, viewForm } from "../ask/forms.js";
 import { readQuestion, requestOf, writeQuestion } from "../ask/question.js";
@@ -31,7 +31,7 @@ await useStyle("ask");
  * @type {Record<string, string>}
  */
 const HELP = {
-  no_usable_index: "Choose Explain: it names the index that helps, and creates it.",
+  no_usable_index: "Choose Explain: it shows which index would help, and can create it.",
   invalid_operator: "Check how the operator is written. The builder lists the usual ones.",
   query_parse_error: "Check the options: groups need a reduce, and the first key must not come after the last.",
   not_found: "Check the names of the design document and of its view or index.",
@@ -125,7 +125,7 @@ class Workbench {
     const box = input({ value: question.partition, placeholder: "All",
       oninput: () => { question.partition = box.value; this.changed(); } });
     fill(this.partition, field({ label: "Partition", input: box,
-      hint: "What stands before the colon of an ID. Empty asks all." }));
+      hint: "The part of an ID before the colon. Leave it empty to ask all partitions." }));
   }
 
   changed() {
@@ -186,11 +186,10 @@ class Workbench {
     const start = performance.now();
     try {
       const isFind = request.path.endsWith("/_find");
-      const response = await send(request.method, request.path, {
-        query: isFind ? undefined : { ...request.query, ...page }, body: isFind ? { ...request.body, ...page }
-          : request.body, signal,
-      });
-      const result = readAnswer(await response.json(), performance.now() - start);
+      const answer = await writeExactly(request.method, request.path,
+        isFind ? { ...request.body, ...page } : request.body,
+        { query: isFind ? undefined : { ...request.query, ...page }, signal });
+      const result = readAnswer(answer, performance.now() - start);
       fill(this.output, resultView({
         database: this.database, result, look: this.look, go: this.ctx.go, more: this.nextPage(request, page, result),
         onLook: (look) => { this.look = look; this.writeAddress(); },
@@ -233,8 +232,9 @@ class Workbench {
     fill(this.output, emptyState({ icon: "alert", title: "The server refused the query",
       text: "The message beside the query says why." }));
     fill(this.wrong, note("danger", h("p.strong", { dir: "auto" }, error.message),
-      h("p", null, Object.hasOwn(HELP, error.error) ? HELP[error.error]
-        : "Change the query, then run it again."),
+      h("p", null, /partition. parameter is mandatory/.test(error.message)
+        ? "The index is for queries within one partition. Name one in the field Partition."
+        : Object.hasOwn(HELP, error.error) ? HELP[error.error] : "Change the query, then run it again."),
       error.error === "no_usable_index" && this.question.mode !== "text" && button({ label: "Explain", kind: "small",
         onclick: () => this.explain() })));
   }

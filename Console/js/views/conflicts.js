@@ -14,7 +14,7 @@ import { debounce, fill, h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
 import { keys } from "../core/keys.js";
 import { useStyle } from "../core/style.js";
-import { databaseCrumbs, databaseTabs } from "../shell.js";
+import { databaseCrumbs, databaseTabs } from "../shell/database.js";
 
 await useStyle("conflicts");
 
@@ -59,8 +59,8 @@ class ConflictsPage {
       j: ["Next property", () => this.pane?.move(this.pane.at + 1)],
       k: ["Previous property", () => this.pane?.move(this.pane.at - 1)],
       1: ["Take the property from the winner", () => this.pane?.chooseSide(0)],
-      2: ["Take it from side 2", () => this.pane?.chooseSide(1)],
-      3: ["Take it from side 3", () => this.pane?.chooseSide(2)],
+      2: ["Take the property from side 2", () => this.pane?.chooseSide(1)],
+      3: ["Take the property from side 3", () => this.pane?.chooseSide(2)],
       "mod+Enter": ["Resolve the conflict", () => { if (mayWrite()) this.pane?.submit(); }],
     });
     this.queue = new ConflictQueue(this.db, ctx.signal, (changed) => this.update(changed));
@@ -75,7 +75,7 @@ class ConflictsPage {
     } else if (!rows.length && !this.id && !this.isRule) {
       fill(this.rest, isSearching ? loadingState() : emptyState({
         icon: "check", title: "No document is in conflict",
-        text: "A conflict arises when two replicas change the same document. It appears here as it arrives.",
+        text: "A conflict arises when two replicas change the same document. New conflicts appear here as they arrive.",
       }));
     } else fill(this.rest);
     this.rest.hidden = !this.rest.hasChildNodes();
@@ -129,7 +129,7 @@ class ConflictsPage {
     try {
       const row = await rowOf(this.db, id, this.ctx.signal);
       const [conflict] = row ? await loadConflicts(this.db, [row], this.ctx.signal) : [];
-      if (row && !conflict) throw new Error("The server did not give every side of this document. Try again.");
+      if (row && !conflict) throw new Error("The server did not return every side of this document.");
       if (turn === this.turn) this.showConflict(conflict);
     } catch (error) {
       if (turn === this.turn && !this.ctx.signal.aborted) fill(this.detail, errorState(error, () => this.open(id)));
@@ -142,7 +142,7 @@ class ConflictsPage {
     this.notice = h("div", { role: "status" });
     if (!conflict) {
       fill(this.detail, back, emptyState({
-        icon: "check", title: "This document is not in conflict", text: "It was resolved, here or by another writer.",
+        icon: "check", title: "This document is not in conflict", text: "It was resolved, here or by another client.",
       }));
       return;
     }
@@ -172,8 +172,8 @@ class ConflictsPage {
     if (!pane.isTouched) this.open(this.id);
     else if (this.notice) {
       fill(this.notice, h("div.note.warning", null,
-        h("p.grow", null, "The document was changed meanwhile. The server will refuse to resolve this state of it."),
-        button({ label: "Read it again", kind: "small", onclick: () => this.open(this.id) })));
+        h("p.grow", null, "The document has changed since it was read. The server will refuse this resolution."),
+        button({ label: "Reload the document", kind: "small", onclick: () => this.open(this.id) })));
     }
   }
 
@@ -191,7 +191,7 @@ class ConflictsPage {
         await this.open(conflict.id);
         return;
       }
-      toast(`The conflict of ${conflict.id} is resolved.`, { action: { label: "Undo", call: () => this.undo(done) } });
+      toast(`The conflict in ${conflict.id} is resolved.`, { action: { label: "Undo", call: () => this.undo(done) } });
       const { rows } = this.queue, index = this.index();
       const next = rows[index + 1] ?? rows[index - 1];
       rows.splice(index, index < 0 ? 0 : 1);
@@ -208,8 +208,7 @@ class ConflictsPage {
         toast(problem.problem, {
           kind: "danger", action: isUndoable(done) ? { label: "Undo", call: () => this.undo(done) } : undefined,
         });
-      }
-      else { toast("The document is in conflict again."); await this.open(done.conflict.id); }
+      } else { toast("The document is in conflict again."); await this.open(done.conflict.id); }
     } catch (error) { toastError(error); }
   }
 

@@ -17,7 +17,7 @@ import { fill, h } from "../core/dom.js";
 import { keys } from "../core/keys.js";
 import { link } from "../core/router.js";
 import { useStyle } from "../core/style.js";
-import { databaseCrumbs, databaseTabs } from "../shell.js";
+import { databaseCrumbs, databaseTabs } from "../shell/database.js";
 
 await useStyle("access");
 
@@ -85,8 +85,8 @@ function editor(ctx, object, policy, reload) {
     text && note(kind, text));
     save.disabled = undo.disabled = !changed;
     ctx.guard(changed ? () => ask({
-      title: "Leave without saving?", action: "Leave", danger: true,
-      message: "The access of the database was changed here and is not saved.",
+      title: "Leave without saving?", action: "Leave without saving", danger: true,
+      message: "Your changes to the access of the database are not saved.",
     }) : null);
   };
   /** @param {Security} security */
@@ -106,8 +106,8 @@ function editor(ctx, object, policy, reload) {
     if (!mayEdit || !isChanged()) return;
     fill(wrong);
     if (rightsOf(db, next, user, policy).level !== "admin" && !await ask({
-      title: "Give up the administration of this database?", danger: true, action: "Save the access",
-      message: "You would no longer administer it, so you could not undo this.",
+      title: "Give up your administrator rights?", danger: true, action: "Save the access",
+      message: "You will no longer administer this database, so you cannot undo this.",
     })) return;
     // What the object says beside the lists is kept. CouchDB 1 called the members readers.
     const { readers, ...rest } = object;
@@ -118,14 +118,14 @@ function editor(ctx, object, policy, reload) {
       // A security object has no revision by which the server could refuse to replace what another client has saved.
       const now = await api.get(path(db, "_security"), { signal: ctx.signal });
       if (JSON.stringify(now) !== JSON.stringify(object)) {
-        fill(wrong, note("danger", "The access of this database was changed meanwhile. Your changes are not saved. ",
-          "Load it anew, then make them again. ",
-          button({ label: "Load it anew", icon: "refresh", kind: "small", onclick: reload })));
+        fill(wrong, note("danger", "Another client has changed this access. Your changes are not saved. ",
+          "Reload the access, then make them again. ",
+          button({ label: "Reload the access", icon: "refresh", kind: "small", onclick: reload })));
         return;
       }
       await api.put(path(db, "_security"), changed, { signal: ctx.signal });
       ctx.guard(null);
-      toast(`The access of ${db} is saved.`);
+      toast(`Saved the access of ${db}.`);
       await reload();
     } catch (error) { fill(wrong, note("danger", /** @type {Error} */ (error).message)); }
   };
@@ -134,17 +134,17 @@ function editor(ctx, object, policy, reload) {
   const undo = button({ label: "Undo the changes", icon: "undo", onclick: () => put(stored) });
   const both = (/** @type {import("../access/security.js").Group} */ group) => ({ admins: group, members: group });
   const template = menuButton({
-    label: "Start from", icon: "down", items: () => [
+    label: "Use a template", icon: "down", items: () => [
       { label: "Server administrators only", call: () => put(both({ names: [], roles: ["_admin"] })) },
       { label: policy.isForAll ? "Every client" : "Every signed-in user", call: () => put(readSecurity({})) },
-      user.name !== null && { label: "You alone", call: () => put(both({ names: [String(user.name)], roles: [] })) },
+      user.name !== null && { label: "Only you", call: () => put(both({ names: [String(user.name)], roles: [] })) },
     ],
   });
   const panel = (/** @type {string} */ group, /** @type {string} */ title, /** @type {string} */ hint) =>
     h("section.panel", null, h("header", null, h("h2", null, title), h("p.soft.small", null, hint)),
       h("div.body.column", null, lists.filter((one) => one.group === group).map(({ line }) => line)));
   const toRights = linkButton({
-    label: "What a user may see", icon: "search", kind: "plain", href: link("access", { part: "rights" }),
+    label: "User permissions", icon: "search", kind: "plain", href: link("access", { part: "rights" }),
   });
   show();
   const element = [
@@ -155,9 +155,9 @@ function editor(ctx, object, policy, reload) {
       panel("admins", "Administrators", "also change design documents, settings and this access")),
     wrong,
     mayEdit ? h("div.row", null, save, undo, template, session.value?.isAdmin && toRights)
-      : note("info", mayWrite() ? "Only administrators of this database change its access."
+      : note("info", mayWrite() ? "Only administrators of this database can change its access."
         : "This server is read-only."),
-    h("details.raw", null, h("summary", null, "The security object as JSON"), jsonView(object)),
+    h("details.raw", null, h("summary", null, "Security object as JSON"), jsonView(object)),
   ];
   return { element, store };
 }

@@ -2,6 +2,7 @@
 
 import { has, mayWrite } from "../api/server.js";
 import { button, linkButton, segments } from "../components/button.js";
+import { stringifyExact } from "../components/json-text.js";
 import { menuButton } from "../components/menu.js";
 import { emptyState, errorState, loadingState } from "../components/states.js";
 import { debounce, fill, h } from "../core/dom.js";
@@ -17,7 +18,7 @@ import { DocumentList } from "../documents/list.js";
 import { watch } from "../documents/live.js";
 import { allSource, findSource, readDesigns, searchSource } from "../documents/sources.js";
 import { notesOf, selectionTools, statusOf } from "../documents/tools.js";
-import { databaseCrumbs, databaseTabs } from "../shell.js";
+import { databaseCrumbs, databaseTabs } from "../shell/database.js";
 
 await useStyle("documents");
 
@@ -161,7 +162,7 @@ class DocumentsView {
     if (q) {
       return emptyState({
         icon: "search", title: "No document matches",
-        text: by === "id" ? "Upper and lower case differ in IDs." : undefined,
+        text: by === "id" ? "IDs are case-sensitive." : undefined,
         action: button({
           label: "Show all documents", onclick: () => this.setFilter({ ...this.filter, by: "id", q: "" }),
         }),
@@ -271,7 +272,7 @@ class DocumentsView {
         onProperty: (property) => { this.facet = property || "-"; this.save(); },
         onChoose: (property, condition) => {
           const selector = withCondition(selectorOf(this.filter), property, condition);
-          this.setFilter({ ...this.filter, by: "find", q: JSON.stringify(selector) }, false);
+          this.setFilter({ ...this.filter, by: "find", q: stringifyExact(selector) }, false);
         },
         onClose: () => this.setFacet(""),
       });
@@ -291,7 +292,7 @@ class DocumentsView {
   /** @param {number} changes */
   showNews(changes) {
     this.news.hidden = changes === 0;
-    fill(this.news, h("span.grow", null, `${plural(changes, "change")} since you looked`),
+    fill(this.news, h("span.grow", null, `${plural(changes, "change")} since the list was loaded`),
       button({ label: "Reload", icon: "refresh", kind: "small", onclick: () => this.reload() }));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { followChanges } from "../api/changes.js";
-import { documentPath } from "../api/client.js";
+import { api, documentPath, nullIfMissing } from "../api/client.js";
 import { deleteDocument, getDocument, leafRevisions } from "../api/couch.js";
 import { readExact, writeExactly } from "../api/exact.js";
 import { mayWrite } from "../api/server.js";
@@ -12,18 +12,21 @@ import { diffView } from "../components/diff.js";
 import { field, select } from "../components/field.js";
 import { showExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
-import { buildTree, byWinner, generation, revisionTree } from "../components/revision-tree.js";
+import { buildTree, revisionTree } from "../components/revision-tree.js";
 import { emptyState, loading, tag } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { plural } from "../core/format.js";
+import { byWinner, generation, pathOf } from "../core/revision.js";
 import { link } from "../core/router.js";
-import { databaseCrumbs } from "../shell.js";
+import { databaseCrumbs } from "../shell/database.js";
 
 /** @typedef {{ leaves: any[], tree: Map<string, import("../components/revision-tree.js").Revision> }} History */
 
 /** For how many leaves the server is asked which bodies it still has. */
 const ASKED = 40;
+/** How many other revisions a CouchDB is asked for, with their bodies: it does not tell which of them it has. */
+const UNTOLD = 100;
 
 /** @type {import("../shell.js").View} */
 export default {
@@ -60,11 +63,20 @@ class HistoryPage {
   async load() {
     const { params: { db, id }, signal } = this.ctx;
     const leaves = (await leafRevisions(db, id, { signal })).flatMap(({ ok }) => ok ? [ok] : []).sort(byWinner);
-    const infos = await Promise.all(leaves.slice(0, ASKED).map((leaf) =>
-      getDocument(db, id, { rev: leaf._rev, revs_info: true }, { signal }).catch(() => leaf)));
-    const stored = new Set(leaves.map((leaf) => leaf._rev));
-    for (const info of infos) {
-      for (const { rev, status } of info._revs_info ?? []) if (status !== "missing") stored.add(rev);
+    // Without its revision for the winner: a CouchDB tells of the bodies in no other case.
+    const infos = await Promise.all(leaves.slice(0, ASKED).map((leaf, index) =>
+      getDocument(db, id, { rev: index || leaf._deleted ? leaf._rev : undefined, revs_info: true }, { signal })
+        .catch(() => leaf)));
+    const stored = new Set(leaves.map((leaf) => leaf._rev)), told = new Set(stored);
+    for (const { rev, status } of infos.flatMap((info) => info._revs_info ?? [])) {
+      told.add(rev);
+      if (status !== "missing") stored.add(rev);
+    }
+    const untold = leaves.slice(0, ASKED).filter((_, index) => !infos[index]._revs_info).flatMap(pathOf)
+      .filter((rev) => !told.has(rev)).slice(0, UNTOLD);
+    if (untold.length) {
+      const query = { open_revs: [...new Set(untold)] };
+      for (const { ok } of await api.get(documentPath(db, id), { query, signal })) if (ok) stored.add(ok._rev);
     }
     return { leaves, tree: buildTree(leaves, stored) };
   }
@@ -81,7 +93,7 @@ class HistoryPage {
     this.choose(this.chosen, this.other);
     return h("div.history", null,
       h("section.panel", null, this.revisions, h("p.small.soft.body", null,
-        "Arrows move, Enter chooses. Shift with Enter or a click compares.")),
+        "Arrow keys move, Enter chooses. Shift+Enter or Shift+click compares.")),
       this.detail);
   }
 
@@ -128,8 +140,9 @@ class HistoryPage {
           signal: this.ctx.signal,
           load: () => Promise.all([chosen, other].map((rev) => rev && this.bodyOf(rev))),
           render: ([one, two]) => one === null || two === null ? emptyState({
-            icon: "document", title: "The body was compacted away",
-            text: `The server knows that revision ${one === null ? chosen : other} existed. It no longer has the body.`,
+            icon: "document", title: "The body is gone",
+            text: `The server knows that revision ${one === null ? chosen : other} existed. `
+              + "Its body was removed by compaction.",
           }) : showExact(two ? diffView(two, one, { beforeLabel: other, afterLabel: chosen }) : jsonView(one)),
         })));
   }
@@ -143,10 +156,7 @@ class HistoryPage {
    */
   async bodyOf(rev, attachments = false) {
     const { params: { db, id }, signal } = this.ctx;
-    return readExact("GET", documentPath(db, id), { query: { rev, attachments }, signal }).catch((error) => {
-      if (error.status === 404) return null;
-      throw error;
-    });
+    return readExact("GET", documentPath(db, id), { query: { rev, attachments }, signal }).catch(nullIfMissing);
   }
 
   /** @param {string} rev */
@@ -160,13 +170,13 @@ class HistoryPage {
         isLeaf && h("p", null, "The branch stays as a conflict until you delete it.")],
       perform: async () => {
         const body = await this.bodyOf(rev, true);
-        if (!body) throw new Error("The server no longer has this body: it was compacted away.");
+        if (!body) throw new Error("The server no longer has this body: compaction removed it.");
         const { rev: saved } = await writeExactly("PUT", documentPath(db, id), { ...body, _rev: winner });
         this.choose(this.chosen, "");
         this.chosen = saved;
       },
     });
-    if (done) { toast("The revision is the current one."); await this.body.reload(); }
+    if (done) { toast("The body is saved as the current revision."); await this.body.reload(); }
   }
 
   /** @param {string} rev */
@@ -175,7 +185,7 @@ class HistoryPage {
     const other = this.history?.leaves.find((leaf) => leaf._rev !== rev && !leaf._deleted);
     const isWinner = this.history?.leaves[0]._rev === rev;
     const done = await ask({
-      title: isWinner ? "Delete the winner" : "Delete this branch", action: "Delete 1 revision", danger: true,
+      title: isWinner ? "Delete the winner" : "Delete this branch", action: "Delete the revision", danger: true,
       message: h("p", null, !isWinner ? "The conflict of this branch is resolved. The winner stays as it is."
         : other ? `Revision ${other._rev} becomes the winner.`
           : "The document has no other live branch, so the document is deleted."),

@@ -2,8 +2,8 @@
 
 import { pause } from "../core/waiting.js";
 import { api, path } from "../api/client.js";
-import { allDocuments, databaseInfo } from "../api/couch.js";
-import { mayWrite } from "../api/server.js";
+import { databaseInfo, sampleFields } from "../api/couch.js";
+import { isDivan, mayWrite } from "../api/server.js";
 import { button } from "../components/button.js";
 import { ask } from "../components/dialog.js";
 import { menuButton } from "../components/menu.js";
@@ -14,11 +14,12 @@ import { bytes, count, plural } from "../core/format.js";
 import { keys } from "../core/keys.js";
 import { link } from "../core/router.js";
 import { useStyle } from "../core/style.js";
-import { databaseCrumbs, databaseTabs } from "../shell.js";
+import { databaseCrumbs, databaseTabs } from "../shell/database.js";
 import { createIndex } from "../databases/create-index.js";
 import { readDesigns } from "../databases/designs.js";
-import { choice, indexesOf, KINDS, remove, update } from "../databases/indexes.js";
-import { progressLine, progressOf, tasksOf } from "../maintenance/work.js";
+import { choice, indexesOf, KINDS, remove, somePartition, update } from "../databases/indexes.js";
+import { progressLine } from "../components/progress.js";
+import { progressOf, tasksOf } from "../maintenance/tasks.js";
 
 await useStyle("indexes");
 
@@ -31,15 +32,17 @@ class Indexes {
     this.database = ctx.params.db;
     this.signal = ctx.signal;
     this.isPartitioned = false;
+    this.partition = "";
     this.region = loading({
       signal: ctx.signal, class: "grow-list",
       load: async (signal) => {
         const [listed, designs, info] = await Promise.all([
           api.get(path(this.database, "_index"), { signal }), readDesigns(this.database, signal),
-            databaseInfo(this.database, { signal }),
+          databaseInfo(this.database, { signal }),
         ]);
         this.isPartitioned = Boolean(info.props?.partitioned);
-        return indexesOf(listed.indexes, designs);
+        if (this.isPartitioned) this.partition = await somePartition(this.database, signal).catch(() => "");
+        return indexesOf(listed.indexes, designs, info);
       },
       render: (list) => this.list(list),
     });
@@ -58,7 +61,7 @@ class Indexes {
         icon: "index", title: "There are no indexes yet",
         text: "An index keeps the documents sorted by some of their fields. "
           + "With one, a query reads only the documents that it returns; without, it reads all. "
-          + "Create one for the fields that your queries ask for. "
+          + "Create one for the fields in your selectors. "
           + "Views and search indexes of design documents are listed here, too.",
         action: mayWrite() && button({ label: "New index", icon: "add", kind: "primary", onclick: () =>
           this.create() }),
@@ -94,15 +97,15 @@ class Indexes {
     return h("li.panel.index", { "aria-label": `${KINDS[index.kind]} index ${index.name}` },
       h("div.row.top.spread", null,
         h("div.column.tight.grow", null,
-          h("div.row", null, tag(KINDS[index.kind], index.kind === "json" || index.kind === "text" ? "accent"
-            : "info"), h("h2", null, index.name), state),
+          h("div.row", null, tag(KINDS[index.kind], index.isFunction ? "info" : "accent"),
+            index.isPartitioned && tag("partitioned"), h("h2", null, index.name), state),
           h("p.small.soft", null, index.design)),
         h("div.row.nowrap", null, bring, menu)),
       definition(index), use,
       h("p.small.soft", null, index.size === null
         ? "The server does not report its size and state. The next query that uses it brings it up to date."
-        : `${bytes(index.size)}${index.group > 1 ? `,
-          shared by the ${index.group} views of the design document` : ""}`),
+        : `${bytes(index.size)}${index.group > 1
+          ? `, shared by the ${index.group} views of the design document` : ""}`),
       line.element);
   }
 
@@ -116,7 +119,7 @@ class Indexes {
       && other.fields.length >= index.fields.length && index.fields.every((field, at) =>
         other.fields[at].name === field.name));
     try {
-      const { isChosen, other } = await choice(this.database, index, this.signal);
+      const { isChosen, other } = await choice(this.database, index, this.partition, this.signal);
       fill(place, isChosen ? "Queries of these fields choose this index."
         : index.filter ? "Queries use this index only if they name it in use_index, because it has a filter."
           : `Queries of these fields choose ${other === "_all_docs" ? "no index" : other} instead.`,
@@ -128,7 +131,7 @@ class Indexes {
    * Brings an index up to date and shows how far the server is.
    *
    * @param {Index} index
-   * @param {import("../maintenance/work.js").ProgressLine} line
+   * @param {import("../components/progress.js").ProgressLine} line
    */
   async warmUp(index, line) {
     const ends = new AbortController();
@@ -146,8 +149,10 @@ class Indexes {
     };
     watch().catch(() => {});
     try {
-      await update(this.database, index, this.signal);
-      toast(`${index.name} is up to date.`);
+      await update(this.database, index, this.partition, this.signal);
+      toast(index.isPartitioned && !isDivan()
+        ? `${index.name} is up to date for partition ${this.partition}. A query of another one may still have to wait.`
+        : `${index.name} is up to date.`);
       await this.region.reload();
     } catch (error) {
       if (!this.signal.aborted) toastError(error);
@@ -158,10 +163,8 @@ class Indexes {
   }
 
   async create() {
-    const sample = await allDocuments(this.database, { include_docs: true, limit: 50, startkey: '"_design0"' },
-      { signal: this.signal }).catch(() => null);
-    const created = await createIndex(this.database, this.isPartitioned,
-      propertiesOf(sample?.rows.map((row) => row.doc) ?? []), this.signal);
+    const fields = await sampleFields(this.database, this.signal).catch(() => []);
+    const created = await createIndex(this.database, this.isPartitioned, fields, this.signal);
     if (!created) return;
     toast(created.result === "exists" ? `This index is there already: ${created.name}.`
       : `The index ${created.name} is created.`);
@@ -170,15 +173,14 @@ class Indexes {
 
   /** @param {Index} index */
   async delete(index) {
-    const isFunction = index.kind === "view" || index.kind === "search";
     const isDone = await ask({
       title: `Delete ${index.name}`, action: "Delete the index", danger: true,
-      message: [h("p", null, isFunction
-        ? `The ${KINDS[index.kind].toLowerCase()} is taken out of ${index.design}. Programs that ask it will fail.`
+      message: [h("p", null, index.isFunction
+        ? `The ${KINDS[index.kind].toLowerCase()} is removed from ${index.design}. Programs that query it will fail.`
         : "Queries that use it will read more documents, or fail if they name it or sort by its fields."),
-      isFunction && index.group > 1 && h("p", null,
+      index.isFunction && index.group > 1 && h("p", null,
         `The server then rebuilds the other ${plural(index.group - 1, "view")} of the design document.`),
-      h("p.soft", null, "No document is deleted but, with its last index, the design document.")],
+      h("p.soft", null, "No data is deleted. A design document goes with its last index.")],
       perform: () => remove(this.database, index),
     });
     if (!isDone) return;
@@ -200,38 +202,17 @@ function stateTag(index) {
  * @param {Index} index
  */
 function definition(index) {
-  if (index.kind === "view" || index.kind === "search") {
-    return h("details", null, h("summary", null, index.kind === "search" ? "Index function" : index.reduce
+  if (index.isFunction) {
+    return h("details", null, h("summary", null, index.kind !== "view" ? "Index function" : index.reduce
       ? `Map function, reduce ${index.reduce.startsWith("_") ? index.reduce : "function"}` : "Map function"),
       h("pre.functions", { tabindex: 0, dir: "ltr" }, index.map, index.reduce && !index.reduce.startsWith("_")
         ? `\n\n${index.reduce}` : ""));
   }
   return h("div.row", null,
     index.fields.length ? index.fields.map((field) => h("code.field-name", null, field.name,
-      h("span.soft", null, { asc: " ↑", desc: " ↓" }[field.order ?? ""] ?? ` ${field.order}`)))
+      h("span.soft", null, { asc: " ↑", desc: " ↓" }[field.order] ?? ` ${field.order}`)))
       : h("span", null, "All fields"),
     index.filter && h("span.small", null, "of documents that match ", h("code", null, JSON.stringify(index.filter))));
-}
-
-/**
- * The paths of properties in documents, two levels deep, those in most documents first.
- *
- * @param {any[]} docs
- * @returns {string[]}
- */
-function propertiesOf(docs) {
-  /** @type {Map<string, number>} */
-  const found = new Map();
-  const walk = (/** @type {any} */ value, /** @type {string} */ before) => {
-    for (const [key, inner] of Object.entries(value ?? {})) {
-      if (!before && key.startsWith("_")) continue;
-      const name = before + key.replaceAll(".", "\\.");
-      if (inner && typeof inner === "object" && !Array.isArray(inner)) { if (!before) walk(inner,
-        `${name}.`); } else found.set(name, (found.get(name) ?? 0) + 1);
-    }
-  };
-  for (const doc of docs) walk(doc, "");
-  return [...found].sort((a, b) => b[1] - a[1]).slice(0, 100).map(([name]) => name);
 }
 
 /** @type {import("../shell.js").View} */

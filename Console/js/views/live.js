@@ -18,7 +18,7 @@ import { ChangeLog, MOST_LINES } from "../live/log.js";
 import { sharesPanel } from "../live/shares.js";
 import { startFeed } from "../live/start.js";
 import { readSettings, toolbar, writeSettings } from "../live/toolbar.js";
-import { databaseCrumbs, databaseTabs } from "../shell.js";
+import { databaseCrumbs, databaseTabs } from "../shell/database.js";
 
 await useStyle("live");
 
@@ -105,10 +105,10 @@ function render(ctx) {
     if (shown.length) fill(below);
     else if (name === "ended") fill(below, errorState(error, () => open()));
     else if (log.lines.length) fill(below,
-      emptyState({ icon: "filter", title: "No change fits the filter",
-      text: `${plural(log.lines.length, "change")} came that ${log.lines.length === 1 ? "is" : "are"} not shown.` }));
+      emptyState({ icon: "filter", title: "No change matches the filter",
+      text: `${plural(log.lines.length, "change is", "changes are")} hidden.` }));
     else fill(below, emptyState({ icon: "live", title: name === "waiting" ? "The connection is lost"
-      : "No changes yet", text: name === "waiting" ? "The console connects again by itself and goes on where it was."
+      : "No changes yet", text: name === "waiting" ? "The console reconnects by itself and continues where it was."
       : "The feed is open. Each change appears here when it is saved." }));
   };
   const showState = () => {

@@ -15,7 +15,8 @@ import { useStyle } from "../core/style.js";
 import { createDatabase } from "../databases/create.js";
 import { COLUMNS, drawRow, updateRow } from "../databases/line.js";
 import { followRates, note } from "../databases/rates.js";
-import { askDetails, newRow, sequenceNumber } from "../databases/row.js";
+import { sequenceNumber } from "../core/revision.js";
+import { askDetails, newRow } from "../databases/row.js";
 
 await useStyle("overview");
 
@@ -148,7 +149,7 @@ class Overview {
     this.order();
     this.summarize(all);
     const none = h("div.panel", null, emptyState(wanted
-      ? { icon: "search", title: "No database has this in its name", text: this.search.input.value }
+      ? { icon: "search", title: "No database name contains this text", text: this.search.input.value }
       : { icon: "database", title: "There are only system databases", action: mayWrite()
         && button({ label: "New database", icon: "add", onclick: () => this.create() }) }));
     this.count.textContent = wanted ? `${plural(this.shown.length, "database")} found` : "";

@@ -13,7 +13,7 @@ await Promise.all([useStyle("access"), useStyle("server")]);
 
 export default viewOfParts({
   place: "server", label: "Server",
-    refusal: "What the server does and how it is configured is shown to its administrators.",
+    refusal: "Only administrators see what the server does and its configuration.",
   parts: [
     { part: "metrics", label: "Metrics", icon: "chart", role: "_metrics", render: metricsPart },
     { part: "tasks", label: "Active tasks", icon: "sync", render: tasksPart },

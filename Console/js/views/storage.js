@@ -10,7 +10,7 @@ import { toast } from "../components/toast.js";
 import { fill, h } from "../core/dom.js";
 import { bytes, count, cut, plural } from "../core/format.js";
 import { useStyle } from "../core/style.js";
-import { databaseCrumbs, databaseTabs } from "../shell.js";
+import { databaseCrumbs, databaseTabs } from "../shell/database.js";
 import { readDesigns, sizeOf } from "../databases/designs.js";
 import { BY_ID, kindProperties, kindsOf, takeSample } from "../databases/sample.js";
 import { backUp } from "../maintenance/backup.js";
@@ -71,11 +71,11 @@ function figures({ doc_count, doc_del_count, sizes, props }, revisions) {
     : count(value));
   return h("div.panel", null, h("div.body.figures", null,
     figure("On disk", bytes(sizes.file), "The size of the database's files"),
-    figure("In use", bytes(sizes.active), "What the current data takes of it"),
-    figure("As JSON", bytes(sizes.external), "What the data takes without compression"),
+    figure("In use", bytes(sizes.active), "How much of the files the current data uses"),
+    figure("As JSON", bytes(sizes.external), "The size of the current data as uncompressed JSON"),
     figure("Documents", number(doc_count)), figure("Deleted", number(doc_del_count),
       "A deleted document leaves a small mark, so that the deletion can be synced"),
-    figure("Revisions limit", number(revisions), "How many revisions the history of a document remembers"),
+    figure("Revisions limit", number(revisions), "How many revisions the history of a document keeps"),
     props?.partitioned && figure("Partitioned", "Yes")));
 }
 
@@ -92,7 +92,7 @@ function space({ sizes }, indexes) {
       ? "With revision histories, conflicts and JSON indexes" : "With revision histories and conflicts" },
     { label: "Views and search indexes", size: indexes, hint: "As their design documents report" },
     { label: isDivan() ? "Log, old revisions and free space" : "Old revisions and free space",
-      size: Math.max(0, sizes.file - sizes.active), hint: "Compaction can give most of this back" },
+      size: Math.max(0, sizes.file - sizes.active), hint: "Compaction can free most of this" },
   ];
   const total = parts.reduce((sum, part) => sum + part.size, 0) || 1;
   return panel("Space on disk", [
@@ -118,7 +118,7 @@ function kinds(ctx, total) {
     signal: ctx.signal, load: (signal) => takeSample(database, total ?? 1000, signal),
     render: (sample) => {
       if (!sample.length) return emptyState({ icon: "document", title: "There are no documents yet",
-        text: "Once there are, you see here which kinds of documents take how much space." });
+        text: "When there are, this shows how much space each kind takes." });
       const properties = kindProperties(sample);
       const wanted = ctx.query.get("by") ?? "";
       const rows = h("div.kinds");
@@ -171,9 +171,9 @@ function maintenance(database, { sizes }, signal, reload) {
   const row = (/** @type {string} */ text, /** @type {HTMLElement} */ control) =>
     h("div.row.nowrap.spread", null, h("p", null, text), control);
   return panel("Maintenance", [
-    mayWrite() && row(`Compaction removes the content of old revisions and gives back up to ${bytes(unused)}.`,
+    mayWrite() && row(`Compaction removes the content of old revisions and frees up to ${bytes(unused)}.`,
       button({ label: "Compact…", onclick: async () => { if (await compact(database, signal)) await reload(); } })),
-    mayWrite() && row("Cleaning up deletes the index files of views that no design document defines any more.",
+    mayWrite() && row("Cleaning up deletes the index files of views that no design document defines.",
       button({
         label: "Clean up views…", onclick: async () => { if (await cleanUpViews(database)) await reload(); },
       })),
@@ -201,7 +201,7 @@ function limits(database, revisions, purges, reload) {
       novalidate: true,
       onsubmit: async (/** @type {Event} */ event) => {
         event.preventDefault();
-        line.wrong = box.checkValidity() ? "" : "Type a whole number, 1 or more.";
+        line.wrong = box.checkValidity() ? "" : "Enter a whole number, 1 or more.";
         if (line.wrong) return;
         try {
           await api.put(path(database, name), Number(box.value));

@@ -10,7 +10,7 @@ import { lineChart } from "../components/chart.js";
 import { menuButton } from "../components/menu.js";
 import { jsonView } from "../components/json-view.js";
 import { errorState, figure, loadingState, note, tag } from "../components/states.js";
-import { numberOf } from "../live/start.js";
+import { sequenceNumber } from "../core/revision.js";
 import { actions } from "../sync/actions.js";
 import { askPanel } from "../sync/ask-panel.js";
 import { withoutSecrets } from "../sync/ends.js";
@@ -134,8 +134,8 @@ function render(ctx) {
 function figures(job, rates) {
   const { checked, found, read, written, refused, pending, sourceSeq, throughSeq } = job.info,
     latest = job.state === "running" ? rates.latest(job.key) : null;
-  const source = numberOf(sourceSeq), through = numberOf(throughSeq);
-  const lag = job.state === "running" && source >= 0 && through >= 0
+  const source = sequenceNumber(sourceSeq), through = sequenceNumber(throughSeq);
+  const lag = job.state === "running" && source && through
     ? `The source was read up to change ${count(source)}. The target has what came up to change ${count(through)}.`
       : "";
   const left = latest?.written && pending

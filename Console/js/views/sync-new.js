@@ -4,6 +4,7 @@ import { allDatabases, getDocument, putDocument } from "../api/couch.js";
 import { api, path, root } from "../api/client.js";
 import { isDivan, server } from "../api/server.js";
 import { fill, h } from "../core/dom.js";
+import { shellWord } from "../core/format.js";
 import { link } from "../core/router.js";
 import { useStyle } from "../core/style.js";
 import { button, linkButton, segments } from "../components/button.js";
@@ -199,9 +200,8 @@ async function store(document) {
  * @returns {string}
  */
 function curlOf(document, rev) {
-  const quote = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
   const { _id, ...body } = document, base = new URL(REPLICATOR, root).href;
   const place = _id ? `${base}/${encodeURIComponent(_id)}${rev ? `?rev=${rev}` : ""}` : base;
-  return `curl -X ${_id ? "PUT" : "POST"} ${quote(place)} \\\n`
-    + `  -H 'Content-Type: application/json' \\\n  -d ${quote(JSON.stringify(body))}`;
+  return `curl -X ${_id ? "PUT" : "POST"} ${shellWord(place)} \\\n`
+    + `  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(body))}`;
 }

@@ -34,7 +34,7 @@ export default { title: () => "Sync", crumbs: () => [{ label: "Sync" }], render 
 function render(ctx) {
   const rates = new Rates(), body = h("div", null, loadingState()), figures = h("div"),
     shownCount = h("p.small.soft", { role: "status" });
-  const wrong = h("div"), edge = edgePanel(ctx.signal);
+  const wrong = h("div"), edge = edgePanel(ctx.signal), peers = isDivan() && peersPanel(ctx.signal);
   /** @type {Map<string, import("../sync/row.js").Row>} */
   const rows = new Map();
   /** @type {Job[] | null} */
@@ -89,12 +89,12 @@ function render(ctx) {
   kind.addEventListener("change", filtered);
   keys(ctx.signal, { "/": ["Filter replications", () => search.input.focus()],
     ...(mayWrite() ? { n: ["New replication", () => ctx.go("#/sync/new")] } : {}) });
-  poll(ctx.signal, 2000, async () => { await Promise.all([reload(), edge.reload()]); });
+  poll(ctx.signal, 2000, async () => { await Promise.all([reload(), edge.reload(), peers && peers.reload()]); });
 
   return h("div.view", null,
     h("div.head", null, h("h1", null, "Sync"), h("div.actions", null,
       mayWrite() && linkButton({ label: "New replication", icon: "add", kind: "primary", href: "#/sync/new" }))),
-    wrong, figures, h("div.row.sync-tools", null, search, kind, shownCount), body, edge, isDivan() && peersPanel());
+    wrong, figures, h("div.row.sync-tools", null, search, kind, shownCount), body, edge, peers);
 }
 
 /** @returns {HTMLElement} */
