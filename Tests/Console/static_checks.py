@@ -193,7 +193,7 @@ def without_comments(file):
     """The bytes of a file as the server sends them; see Sources/DivanListener/Console/Comments.swift."""
     text = file.read_text()
     if file.suffix in (".js", ".css"):
-        lines = re.sub(r"^ *(?:/\*.*?\*/ *)+|^ *//[^\n]*", lambda found: "\n" * found.group().count("\n"), text, flags=re.M | re.S)
+        lines = re.sub(r"^ *(?:/\*.*?\*/ *)+|^ *//[^\n]*", lambda found: "\n" * found.group().count("\n") + re.search(" *$", found.group()).group(), text, flags=re.M | re.S)
         text = re.sub(r"^ +$", "", lines, flags=re.M)
     return text.encode()
 

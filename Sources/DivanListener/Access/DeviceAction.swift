@@ -42,7 +42,7 @@ package struct DeviceSite: Sendable {
 
 /// Why an action was not done.
 package struct DeviceFailure: Error {
-    /// What the administrator can do about it.
+    /// The kinds of failure.
     package enum Kind: Sendable {
         /// A value is not allowed.
         case invalid
@@ -54,6 +54,7 @@ package struct DeviceFailure: Error {
         case storage
     }
 
+    /// What the administrator can do about it.
     package let kind: Kind
     /// One sentence: what is wrong, and how to put it right.
     package let message: String
@@ -108,7 +109,7 @@ extension Call {
                 guard let number = value.int64, (1...86_400).contains(number) else {
                     throw HTTPFailure.badRequest("`seconds` must be a number from 1 to 86400.")
                 }
-                return Int(number)
+                return Int(clamping: number)
             }
             action = .showLink(database: database, seconds: seconds ?? 300)
         case (nil, let link?):

@@ -33,7 +33,11 @@ private struct BulkGetItem: Sendable {
         var text = JSONText()
         text.string(id)
         (self.id, idText) = (DocumentID(id), text.bytes)
-        revision = (value["rev"]?.string).map(Call.revision)
+        switch value["rev"] {
+        case nil, .null: break
+        case .string(let text): revision = Call.revision(text)
+        default: throw HTTPFailure.badRequest("Invalid rev format")
+        }
         known = try value["atts_since"].map { try DocumentFormat.revisions($0, "atts_since") } ?? []
     }
 }

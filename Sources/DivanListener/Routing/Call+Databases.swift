@@ -150,9 +150,10 @@ extension Call {
                     revisions =
                         try transaction.revisionTree(of: id)?.leaves.map(\.id) ?? []
                 }
+                let checked = try revisions.map(Self.checked)
                 let gone =
                     try transaction.revisionTree(of: id) == nil
-                    ? [] : transaction.purge(id, revisions: try revisions.map(Self.checked))
+                    ? [] : transaction.purge(id, revisions: checked)
                 purged[id.text] = .array(gone.map { .string($0.description) })
             }
             return (purged, try transaction.read { try $0.lastPurge })

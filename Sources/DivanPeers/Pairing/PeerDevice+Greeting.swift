@@ -59,7 +59,7 @@ extension PeerDevice {
     }
 
     /// Begins to answer greetings.
-    func begin(_ sync: PeerSync) {
+    func begin(_ sync: any SynchronisingPeers) {
         state.withLock {
             $0.runningSyncs += 1
             $0.sync = sync

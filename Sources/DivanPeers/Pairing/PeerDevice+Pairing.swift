@@ -49,6 +49,8 @@ extension PeerDevice {
     /// - Parameters:
     ///   - link: The link.
     ///   - meeting: Gets the other device and the digits.
+    /// - Returns: The peer, and the digits.
+    /// - Throws: As above.
     func pair(
         with link: PeerLink, meeting: @Sendable (PairingCandidate) -> Void
     ) async throws(PeerError) -> Pairing {

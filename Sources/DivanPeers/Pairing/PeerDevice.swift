@@ -37,7 +37,7 @@ public final class PeerDevice: Sendable {
         var followers: [Int: AsyncStream<[PairedPeer]>.Continuation] = [:]
         var nextFollower = 0
         var runningSyncs = 0
-        weak var sync: PeerSync?
+        weak var sync: (any SynchronisingPeers)?
         var pairings = FollowedPairings()
         var timer: (any DispatchSourceTimer)?
     }

@@ -38,3 +38,25 @@ public struct PeerStatus: Sendable, Identifiable {
             && pulls.allSatisfy { $0.value.activity == .idle && $0.value.error == nil }
     }
 }
+
+extension PeerSync: SynchronisingPeers {
+    func report(on id: String) -> JSONObject? {
+        currentStatuses.first { $0.id.hasSameBytes(as: id) }?.json
+    }
+}
+
+extension PeerStatus {
+    /// What administrators are told of it.
+    fileprivate var json: JSONObject {
+        var reports: JSONObject = [:]
+        for (name, pull) in pulls {
+            var report: JSONObject = [
+                "activity": .string(pull.activity.rawValue),
+                "transferred": JSONValue(UInt64(clamping: pull.transferred)),
+            ]
+            if let error = pull.error { report["error"] = .string(error.message) }
+            reports[name] = .object(report)
+        }
+        return ["presence": .string(presence.rawValue), "pulls": .object(reports)]
+    }
+}

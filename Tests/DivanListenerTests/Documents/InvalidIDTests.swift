@@ -85,11 +85,15 @@ import Testing
         for (method, path, body) in [
             ("PUT", "/db/a", #"{"_rev":"x"}"#), ("DELETE", "/db/a?rev=x", ""),
             ("GET", "/db/a?rev=x", ""), ("POST", "/db/_purge", #"{"a":["x"]}"#),
-            ("COPY", "/db/a?rev=x", ""),
+            ("POST", "/db/_purge", #"{"none":["x"]}"#), ("COPY", "/db/a?rev=x", ""),
         ] {
             let answer = site.send(method, path, body, ["Destination": "b"])
             #expect(answer.status == 400 && answer.json["error"] == "bad_request", "\(answer.text)")
         }
+        let items = #"{"docs":[{"id":"a","rev":1},{"id":"a","rev":null}]}"#
+        let rows = site.send("POST", "/db/_bulk_get", items).json["results"]
+        #expect(rows?[0]?["docs"]?[0]?["error"]?["error"] == "bad_request")
+        #expect(rows?[1]?["docs"]?[0]?["ok"]?["_id"] == "a")
     }
 
     @Test(arguments: [

@@ -3,9 +3,14 @@
 internal import DivanDatabase
 package import DivanJSON
 package import DivanListener
-internal import DivanReplication
 internal import FoundationEssentials
 internal import Synchronization
+
+/// What keeps the databases of paired devices the same, as the device sees it.
+protocol SynchronisingPeers: AnyObject, Sendable {
+    /// Where a peer is, and what comes from it, as administrators are told; nil when it is not known.
+    func report(on id: String) -> JSONObject?
+}
 
 // What an administrator sees of the device and does with it, over HTTP.
 extension PeerDevice {
@@ -64,38 +69,25 @@ extension PeerDevice {
 
     private var overview: JSONObject {
         let peers = peers
-        let (isSynchronising, statuses) = state.withLock {
-            ($0.runningSyncs > 0, $0.sync?.currentStatuses ?? [])
-        }
+        let (isSynchronising, sync) = state.withLock { ($0.runningSyncs > 0, $0.sync) }
         return [
             "id": .string(id), "name": .string(name), "synchronizes": .bool(isSynchronising),
             "peers": .array(
                 peers.map { peer in
-                    let status = statuses.first { $0.id.hasSameBytes(as: peer.id) }
-                    return .object(Self.json(peer, isSynchronising ? status : nil))
+                    var value = Self.json(peer)
+                    guard isSynchronising else { return .object(value) }
+                    for (name, part) in sync?.report(on: peer.id) ?? [:] { value[name] = part }
+                    return .object(value)
                 }),
         ]
     }
 
-    private static func json(_ peer: PairedPeer, _ status: PeerStatus?) -> JSONObject {
-        var value: JSONObject = [
+    private static func json(_ peer: PairedPeer) -> JSONObject {
+        [
             "id": .string(peer.id), "name": .string(peer.name),
             "databases": .array(peer.databases.sorted().map { .string($0) }),
             "paired": .string(peer.pairedAt.formatted(.iso8601)),
         ]
-        guard let status else { return value }
-        value["presence"] = .string(status.presence.rawValue)
-        var pulls: JSONObject = [:]
-        for (name, pull) in status.pulls {
-            var one: JSONObject = [
-                "activity": .string(pull.activity.rawValue),
-                "transferred": JSONValue(UInt64(clamping: pull.transferred)),
-            ]
-            if let error = pull.error { one["error"] = .string(error.message) }
-            pulls[name] = .object(one)
-        }
-        value["pulls"] = .object(pulls)
-        return value
     }
 
     // MARK: - Pairing
