@@ -61,7 +61,7 @@ class Access(WithUsers):
         self.sign_in("#/access?part=rights&as=bob")
         b.reads("bob may use")
         for database, level in (("shop", "Read and write"), ("wiki", "Administer"), ("_users", "No access")):
-            self.assertIn(level, b.find("row", re.compile(f"^{database} ")).text)
+            b.until(lambda: level in b.find("row", re.compile(f"^{database} ")).text, f"{database} has the level {level}")
             status = self.server.request("GET", f"/{database}/_all_docs?limit=0", user=("bob", "pw")).status
             self.assertEqual(status >= 400, level == "No access", database)
 

@@ -174,10 +174,10 @@ class Indexes(ConsoleTest):
         b = self.browser
         b.open("#/db/parts/indexes")
         for name in ("by_n", "words", "n-index"):
-            self.assertIn("partitioned", self.card(name).text)
+            b.until(lambda: "partitioned" in self.card(name).text, "the index is said to be partitioned")
             b.until(lambda: not self.card(name).find_element("css selector", "button").click(), "it can be updated")
             b.reads(f"{name} is up to date")
-        self.assertIn("Nouveau", self.card("words").text)
+        b.until(lambda: "Nouveau" in self.card("words").text, "the kind of the index is said")
         b.reads("Queries of these fields choose this index")
 
     def test_an_index_is_created_and_deleted(self):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every view, in light and dark, at a desk and on a phone: pictures, layout, accessibility, and nothing that the browser complains of."""
+import re
+
 import accessibility
 import snapshots
 import views
@@ -58,4 +60,31 @@ class Views(ConsoleTest):
                 "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
             if spent > 2000:
                 found.append(f"{name}: first paint after {spent:.0f} ms")
+        self.assertEqual(found, [])
+
+
+class ReadOnly(ConsoleTest):
+    """A server that refuses every change, which the console offers nowhere then."""
+
+    WRITES = re.compile(r"^(?!Save the log)(New|Create|Save|Delete|Edit|Compact|Restart|Stop|Start|Add|Remove|Resolve|Apply|Upload|Pair|Make)\b")
+
+    @classmethod
+    def seed(cls, server):
+        views.seed(server)
+        server.stop(kill=False)
+        server.options.append("--read-only")
+        server.start()
+
+    def test_no_view_offers_what_would_be_refused(self):
+        b = self.browser
+        self.assertEqual(self.server.request("PUT", "/refused").status, 403)
+        found = []
+        for name, hash in views.shown_views():
+            b.open(hash)
+            if name == "document-missing":
+                continue
+            labels = b.js("""return [...document.querySelectorAll('main button, main a.button')]
+                .filter((one) => !one.disabled && one.offsetParent).map((one) => one.textContent.trim() || one.title)""")
+            found += [f"{name}: {label}" for label in labels if self.WRITES.match(label)]
+            found += [f"{name}: {one}" for one in b.errors()]
         self.assertEqual(found, [])

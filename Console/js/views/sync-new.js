@@ -2,7 +2,7 @@
 
 import { allDatabases, getDocument, putDocument } from "../api/couch.js";
 import { api, path, root } from "../api/client.js";
-import { isDivan, server } from "../api/server.js";
+import { isDivan, mayWrite, server } from "../api/server.js";
 import { fill, h } from "../core/dom.js";
 import { shellWord } from "../core/format.js";
 import { link } from "../core/router.js";
@@ -85,7 +85,7 @@ function form(ctx, document, databases, edited) {
   const nameLine = field({ label: "Name", input: name,
     hint: edited ? undefined : `The ID of its document in ${REPLICATOR}.` });
   const result = h("div"), wrong = h("div"),
-    submit = h("button.button.primary", { type: "submit" }, edited ? "Save and restart" : "Start the replication");
+    submit = h("button.button.primary", { type: "submit", disabled: !mayWrite() }, edited ? "Save and restart" : "Start the replication");
 
   /** @param {boolean} isQuiet */
   const read = (isQuiet) => {
