@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests of the console; scripts/test-console says how.
 
-Each file of tests is a process with a browser of its own, and as many run at once as there are cores.
+Each file of tests is a process with a browser of its own, and one more run at once than there are cores: they also wait.
 """
 import argparse
 import concurrent.futures
@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--sources", action="store_true", help="test the console of the sources, not the one inside the program")
     parser.add_argument("--pictures", metavar="FOLDER", help="keep the pictures of every view there")
     parser.add_argument("--failures", metavar="FOLDER", help="put pictures of failures there")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many files at once")
+    parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="how many files at once; one more than cores, since tests also wait")
     parser.add_argument("--only", metavar="PATTERN", help="tests whose name matches")
     parser.add_argument("--file", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
