@@ -85,7 +85,8 @@ function form(ctx, document, databases, edited) {
   const nameLine = field({ label: "Name", input: name,
     hint: edited ? undefined : `The ID of its document in ${REPLICATOR}.` });
   const result = h("div"), wrong = h("div"),
-    submit = h("button.button.primary", { type: "submit", disabled: !mayWrite() }, edited ? "Save and restart" : "Start the replication");
+    submit = h("button.button.primary", { type: "submit", disabled: !mayWrite() },
+      edited ? "Save and restart" : "Start the replication");
 
   /** @param {boolean} isQuiet */
   const read = (isQuiet) => {
