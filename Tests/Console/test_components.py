@@ -387,6 +387,23 @@ class Components(ConsoleTest):
         b.click("button", "Dismiss")
         b.reads_no("Saved <b>it</b>.")
 
+    def test_a_message_lies_above_a_dialog_and_stays_when_that_closes(self):
+        b = self.browser
+        b.module("const { toast } = await load('components/toast.js'); toast('Before.', { kind: 'danger' });")
+        self.dialog(self.PLAIN)
+        b.module("const { toast } = await load('components/toast.js');"
+                 "toast('During.', { kind: 'danger', action: { label: 'Undo', call: () => { window.isUndone = true; } } });")
+        b.reads("During.")
+        above = lambda: b.js("""return [...document.querySelectorAll('.toast')].filter((one) => {
+          const { left, top } = one.getBoundingClientRect();
+          return one.contains(document.elementFromPoint(left + 20, top + 20)); }).map((one) => one.innerText.trim().split('\\n')[0])""")
+        b.until(lambda: above() == ["Before.", "During."], "both are seen")
+        b.click("button", "Undo")
+        b.until(lambda: b.js("return window.isUndone === true"), "its button works")
+        b.press("Escape")
+        self.assertEqual(self.answer(), "undefined")
+        b.until(lambda: above() == ["Before."], "it is seen without the dialog")
+
     def test_keys_end_with_the_view_that_has_them(self):
         b = self.browser
         b.module("""

@@ -3,6 +3,7 @@
 import { freshID, h } from "../core/dom.js";
 import { button } from "./button.js";
 import { field, input } from "./field.js";
+import { placeToasts } from "./toast.js";
 
 /**
  * Opens a dialog and waits until it is closed.
@@ -75,6 +76,7 @@ export function openDialog({ title, body, action, kind = "primary", wide = false
     dialog.addEventListener("close", () => {
       // A browser lets a page refuse Escape only once.
       if (isHeld) { dialog.showModal(); return; }
+      placeToasts();
       dialog.remove();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
       resolve(result);
@@ -82,6 +84,7 @@ export function openDialog({ title, body, action, kind = "primary", wide = false
     signal?.addEventListener("abort", leave, { once: true });
     document.body.append(dialog);
     dialog.showModal();
+    placeToasts();
     const wanted = ["[autofocus]", ".content .input:not([hidden])", ".content input", "footer [type=submit]"];
     const first = wanted.map((one) => dialog.querySelector(one)).find(Boolean);
     if (first instanceof HTMLElement) first.focus();

@@ -17,7 +17,7 @@ let stack = null;
  */
 export function toast(message, { kind = "success", action } = {}) {
   stack ??= h("div.toasts", { role: "status", "aria-live": "polite" });
-  if (!stack.isConnected) document.body.append(stack);
+  placeToasts();
   const close = () => element.remove();
   const element = h("div.toast", { class: kind }, icon(ICONS[kind]), h("p.grow", null, message),
     action && button({ label: action.label, kind: "small", onclick: async () => { close(); await action.call(); } }),
@@ -25,6 +25,15 @@ export function toast(message, { kind = "success", action } = {}) {
   stack.append(element);
   while (stack.children.length > 4) stack.firstElementChild?.remove();
   setTimeout(close, kind === "danger" || action ? 15000 : 6000);
+}
+
+/**
+ * Puts the messages where they are seen and their buttons work: an open dialog lies above all else of the page, which
+ * takes no clicks meanwhile. To be called when a dialog has opened or closed.
+ */
+export function placeToasts() {
+  const place = [...document.querySelectorAll("dialog:modal")].pop() ?? document.body;
+  if (stack && stack.parentElement !== place) place.append(stack);
 }
 
 /**
