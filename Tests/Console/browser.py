@@ -4,6 +4,7 @@
 Nothing here sleeps for a fixed time: `until` asks again until a condition holds.
 """
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -98,6 +99,24 @@ class Browser:
     def reload(self):
         self.driver.refresh()
         self.settled()
+
+    @contextlib.contextmanager
+    def hidden(self):
+        """Puts another tab in front meanwhile; the page goes on to be asked and told by `js`."""
+        page = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        front = self.driver.current_window_handle
+        # Switching to a tab also shows it.
+        self.driver.switch_to.window(page)
+        self.cdp("Target.activateTarget", targetId=front)
+        self.until(lambda: self.js("return document.hidden"), "the page is out of sight")
+        try:
+            yield
+        finally:
+            self.driver.switch_to.window(front)
+            self.driver.close()
+            self.driver.switch_to.window(page)
+            self.until(lambda: not self.js("return document.hidden"), "the page is in sight again")
 
     @property
     def hash(self):

@@ -69,6 +69,38 @@ class Live(ConsoleTest):
         self.server.put("/away/after", {"x": 1})
         b.until(lambda: [one for one in self.lines() if "after" in one], "what came meanwhile is shown", 60)
 
+    def test_a_tab_out_of_sight_holds_no_feed_and_loses_no_change(self):
+        b = self.browser
+        self.server.database("aside", [{"_id": "first"}])
+        b.open("#/")
+        b.js("""
+          const original = window.fetch;
+          window.feeds = [];
+          window.fetch = (address, options) => {
+            const url = new URL(address), feed = { since: url.searchParams.get("since"), ended: false };
+            if (url.pathname.endsWith("/aside/_changes") && url.searchParams.get("feed") === "continuous") {
+              feeds.push(feed);
+              options.signal.addEventListener("abort", () => { feed.ended = true; });
+            }
+            return original(address, options);
+          };""")
+        b.go("#/db/aside/live")
+        b.reads("Live")
+        b.until(lambda: b.js("return feeds.length"), "a feed is open")
+        self.server.put("/aside/before", {})
+        b.until(lambda: len(self.lines()) == 1, "a change is shown")
+        with b.hidden():
+            b.until(lambda: b.js("return feeds.length > 0 && feeds.every((one) => one.ended)"), "the feed has ended")
+            opened = b.js("return feeds.length")
+            self.server.bulk("aside", [{"_id": f"meanwhile {number}"} for number in range(9)])
+            self.server.delete("/aside/first?rev=" + self.server.document("aside", "first")["_rev"])
+            self.assertEqual(b.js("return feeds.length"), opened)
+        b.until(lambda: len(self.lines()) >= 11, "what came meanwhile is shown")
+        self.server.put("/aside/after", {})
+        b.until(lambda: any("after" in one for one in self.lines()), "the feed goes on")
+        self.assertEqual(len(self.lines()), 12)
+        self.assertTrue(any("deleted" in one for one in self.lines()))
+
 
 @needs_view("sync", "sync-new", "sync-job")
 class Sync(ConsoleTest):
