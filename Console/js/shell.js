@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { hooks } from "./api/client.js";
-import { has, isReachable, refresh, server, session, signIn } from "./api/server.js";
+import { has, isReachable, refresh, server, serverName, session, signIn } from "./api/server.js";
 import { icon } from "./components/icon.js";
 import { emptyState, errorState, loadingState } from "./components/states.js";
 import { fill, h } from "./core/dom.js";
@@ -98,7 +98,6 @@ export class Shell {
   }
 
   frame() {
-    const name = server.value?.vendor?.name ?? "CouchDB";
     fill(this.root,
       h("a.skip", {
         href: "#page",
@@ -116,7 +115,8 @@ export class Shell {
     this.banner.style.setProperty("grid-area", "page");
     this.banner.style.setProperty("align-self", "start");
     this.banner.style.setProperty("z-index", "5");
-    this.placesFoot = h("p.foot", null, `${name} ${server.value?.vendor?.version ?? server.value?.version ?? ""}`);
+    const { vendor, version = "" } = server.value ?? {};
+    this.placesFoot = h("p.foot", null, `${serverName()} ${vendor?.version ?? version}`);
     this.show();
   }
 

@@ -43,10 +43,11 @@ class ConsoleTest(unittest.TestCase):
 
     options = ["--everybody"]
     user = None
+    front = None
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(*cls.options, user=cls.user)
+        cls.server = Server(*cls.options, user=cls.user, front=cls.front)
         cls.addClassCleanup(cls.server.remove)
         cls.server.start()
         cls.seed(cls.server)

@@ -43,12 +43,30 @@ hooks.reachable = (answers) => { isReachable.value = answers; };
 export function isDivan() { return server.value?.vendor?.name === "Divan"; }
 
 /**
+ * What the server is called, for a person.
+ *
+ * @returns {string}
+ */
+export function serverName() {
+  const name = server.value?.vendor?.name ?? "CouchDB";
+  return name === "The Apache Software Foundation" ? "CouchDB" : name;
+}
+
+/**
  * Whether the server says that it can do something, such as `search`.
  *
  * @param {string} name
  * @returns {boolean}
  */
 export function has(name) { return server.value?.features?.includes(name) ?? false; }
+
+/**
+ * Whether the server answers searches in text indexes of a kind. A CouchDB has a service of its own for each.
+ *
+ * @param {"search" | "nouveau"} kind
+ * @returns {boolean}
+ */
+export function searches(kind) { return has(kind) || isDivan() && has("search"); }
 
 /**
  * Whether the console may offer to change something: the server takes writes.

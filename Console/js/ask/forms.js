@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { designDocuments, designName } from "../api/couch.js";
+import { searches } from "../api/server.js";
 import { checkbox, field, input, select } from "../components/field.js";
 import { emptyState, loading } from "../components/states.js";
 import { fill, h } from "../core/dom.js";
@@ -94,12 +95,17 @@ export function viewForm({ database, part, signal, changed }) {
  */
 export function textForm({ database, part, signal, changed }) {
   return loading({ signal, load: (until) => designDocuments(database, until), render: (docs) => {
-    const indexes = docs.flatMap((doc) => /** @type {const} */ ([["indexes", "_search"],
-      ["nouveau", "_nouveau"]]).flatMap(([property, kind]) =>
-      doc.language === "query" ? [] : Object.keys(doc[property] ?? {}).map((name) => ({
-        value: `${kind}/${encodeURIComponent(designName(doc))}/${encodeURIComponent(name)}`,
-          label: `${designName(doc)} / ${name} (${kind})`,
+    const kinds = /** @type {const} */ ([["indexes", "search"], ["nouveau", "nouveau"]])
+      .filter(([, kind]) => searches(kind));
+    const indexes = docs.filter((doc) => doc.language !== "query").flatMap((doc) =>
+      kinds.flatMap(([member, kind]) => Object.keys(doc[member] ?? {}).map((name) => ({
+        value: `_${kind}/${encodeURIComponent(designName(doc))}/${encodeURIComponent(name)}`,
+        label: `${designName(doc)} / ${name} (_${kind})`,
       }))));
+    if (!kinds.length) {
+      return emptyState({ icon: "search", title: "This server has no text search",
+        text: "A CouchDB has it as a service of its own, which this server does not name among its features." });
+    }
     if (!indexes.length) {
       return emptyState({ icon: "search", title: "There is no text index",
         text: "A design document declares one under \"indexes\" or \"nouveau\". A selector with $text needs an "

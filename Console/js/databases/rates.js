@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { lines } from "../api/client.js";
-import { databaseInfos } from "../api/couch.js";
+import { allDatabases, databaseInfos } from "../api/couch.js";
 import { sequenceNumber } from "../core/revision.js";
-import { pause, whileShown } from "../core/waiting.js";
+import { pause, poll, whileShown } from "../core/waiting.js";
 
 /**
  * Keeps the rows of databases up to date, and measures how many changes a second each has.
  *
  * The rate is the difference of a database's sequence numbers. Where `_db_updates` may be read, it tells which
- * databases have changed, and only these are asked for; otherwise those in sight are, and some others in turn.
+ * databases have changed, and only these are asked for; otherwise those in sight are, and some others in turn, and the
+ * list of databases is read again now and then.
  *
  * @typedef {import("./row.js").Row} Row
  */
@@ -17,6 +18,8 @@ import { pause, whileShown } from "../core/waiting.js";
 const EVERY = 2000;
 const REMEMBERED = 30;
 const IN_TURN = 50;
+/** How long a list of databases is good for, in milliseconds: at least, and for each of them. */
+const LISTED = { least: 10_000, each: 2 };
 
 /**
  * Follows until the signal aborts.
@@ -32,24 +35,39 @@ export function followRates({ signal, rows, inSight, onUpdate, onList }) {
   /** @type {Set<string>} */
   const changed = new Set();
   const feed = { isLive: false };
-  followUpdates(feed, changed, onList, signal);
+  const look = () => lookAgain(rows, onList, signal);
+  followUpdates(feed, changed, { signal, onList, look });
+  poll(signal, Math.max(LISTED.least, rows().size * LISTED.each), () => feed.isLive ? null : look());
   measure(feed, changed, { signal, rows, inSight, onUpdate, onList });
+}
+
+/**
+ * Reads the list of databases, and tells if it is another one.
+ *
+ * @param {() => Map<string, Row>} rows
+ * @param {() => void} onList
+ * @param {AbortSignal} signal
+ */
+async function lookAgain(rows, onList, signal) {
+  try {
+    const names = await allDatabases({ signal }), known = rows();
+    if (names.length !== known.size || names.some((name) => !known.has(name))) onList();
+  } catch { /* The next look may tell. */ }
 }
 
 /**
  * @param {{ isLive: boolean }} feed
  * @param {Set<string>} changed
- * @param {() => void} onList
- * @param {AbortSignal} signal
+ * @param {{ signal: AbortSignal, onList: () => void, look: () => void }} options
  */
-async function followUpdates(feed, changed, onList, signal) {
+async function followUpdates(feed, changed, { signal, onList, look }) {
   while (!signal.aborted) {
     try {
       await whileShown(signal, async (round) => {
         const query = { feed: "continuous", since: "now", heartbeat: 10000 };
-        const updates = lines("/_db_updates", { signal: round, query });
-        // The first line, or the first heartbeat, may take long: that the server answers at all is enough.
-        feed.isLive = true;
+        // What came and went before the feed was open is not in it.
+        const onOpen = () => { feed.isLive = true; look(); };
+        const updates = lines("/_db_updates", { signal: round, query, onOpen });
         for await (const update of updates) {
           if (update.type === "created" || update.type === "deleted") onList();
           else if (update.db_name) changed.add(update.db_name);

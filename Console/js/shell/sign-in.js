@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { api } from "../api/client.js";
-import { session, signIn } from "../api/server.js";
+import { serverName, session, signIn } from "../api/server.js";
 import { openDialog } from "../components/dialog.js";
 import { field, input } from "../components/field.js";
 import { h } from "../core/dom.js";
@@ -34,7 +34,7 @@ export function signInForm(then) {
   },
   h("div.row", null,
     h("img", { src: "icon.svg", alt: "", width: 32, height: 32 }),
-    h("h1", null, "Sign in to Divan")),
+    h("h1", null, `Sign in to ${serverName()}`)),
   field({ label: "Name", input: name }), line, submit);
 }
 

@@ -2,7 +2,7 @@
 
 import { databaseInfo, sampleFields } from "../api/couch.js";
 import { writeExactly } from "../api/exact.js";
-import { has, mayWrite } from "../api/server.js";
+import { mayWrite, searches } from "../api/server.js";
 import { button, segments } from "../components/button.js";
 import { copyText } from "../components/copy.js";
 import { field, input } from "../components/field.js";
@@ -78,7 +78,7 @@ class Workbench {
     databaseInfo(database, ctx).then((info) => { if (info.props?.partitioned) this.drawPartition(); }, () => {});
     // Questions only read, so the one of an address is asked at once.
     if (ctx.query.has("q")) this.isExplained ? this.explain() : this.run();
-    const hasText = has("search") || has("nouveau") || question.mode === "text";
+    const hasText = searches("search") || searches("nouveau") || question.mode === "text";
     return h("div.view", null, databaseTabs(database, "ask"),
       h("div.head", null, h("h1.unseen", null, `Ask ${database}`),
         segments({

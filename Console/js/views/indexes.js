@@ -3,7 +3,7 @@
 import { pause } from "../core/waiting.js";
 import { api, path } from "../api/client.js";
 import { databaseInfo, sampleFields } from "../api/couch.js";
-import { isDivan, mayWrite } from "../api/server.js";
+import { isDivan, mayWrite, searches } from "../api/server.js";
 import { button } from "../components/button.js";
 import { ask } from "../components/dialog.js";
 import { menuButton } from "../components/menu.js";
@@ -79,10 +79,10 @@ class Indexes {
    * @param {Index[]} list
    */
   card(index, list) {
-    const state = h("span"), use = h("p.small.soft"), line = progressLine();
-    fill(state, stateTag(index));
+    const state = h("span"), use = h("p.small.soft"), line = progressLine(), isServed = servesKind(index);
+    fill(state, isServed ? stateTag(index) : tag("Not available", "warning"));
     if (index.kind === "json") this.showChoice(index, list, use);
-    const bring = button({
+    const bring = isServed && button({
       label: index.pending === 0 ? "Update again" : "Bring up to date", kind: "small", onclick: () =>
         this.warmUp(index, line),
     });
@@ -102,7 +102,9 @@ class Indexes {
           h("p.small.soft", null, index.design)),
         h("div.row.nowrap", null, bring, menu)),
       definition(index), use,
-      h("p.small.soft", null, index.size === null
+      h("p.small.soft", null, !isServed
+        ? `Queries of this index fail: the server has no service for ${KINDS[index.kind].toLowerCase()} indexes.`
+        : index.size === null
         ? "The server does not report its size and state. The next query that uses it brings it up to date."
         : `${bytes(index.size)}${index.group > 1
           ? `, shared by the ${index.group} views of the design document` : ""}`),
@@ -187,6 +189,15 @@ class Indexes {
     toast(`${index.name} is deleted.`);
     await this.region.reload();
   }
+}
+
+/**
+ * Whether the server has what an index of this kind needs.
+ *
+ * @param {Index} index
+ */
+function servesKind({ kind }) {
+  return kind === "json" || kind === "view" || searches(kind === "nouveau" ? "nouveau" : "search");
 }
 
 /** @param {Index} index */
