@@ -2,7 +2,9 @@
 """A Divan that passes for a plain CouchDB: `console-serve`, without what only a Divan has, `_db_updates`, and the
 services for text searches.
 
-    couch_front.py --port PORT --server URL
+    couch_front.py [--require-user] --port PORT --server URL
+
+    --require-user  answer nothing but a sign-in to those who have not signed in, as with CouchDB's `require_valid_user`
 
 It is no CouchDB: it shows that the console goes by what a server says of itself. `docs/guides/console.md` says how to
 try one.
@@ -12,6 +14,7 @@ import importlib.util
 import json
 import pathlib
 import re
+import sys
 
 SERVE = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts/console-serve"
 GONE = re.compile(r"^/_db_updates|^/_divan|^/[^/]+/_divan|/_(search|search_info|nouveau|nouveau_info)/")
@@ -27,9 +30,16 @@ loader.exec_module(serve)
 
 
 class Couch(serve.Handler):
+    requires_user = False
+
     def pass_on(self):
         path = self.path.partition("?")[0]
-        if path == "/" and self.command == "GET":
+        is_known = "AuthSession=" in self.headers.get("Cookie", "").replace("AuthSession=;", "")
+        is_open = path == "/_up" or (self.command, path) == ("POST", "/_session")
+        if self.requires_user and not is_known and not is_open:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.say(401, {"error": "unauthorized", "reason": "Authentication required."})
+        elif path == "/" and self.command == "GET":
             self.say(200, WELCOME)
         elif GONE.search(path):
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -48,4 +58,7 @@ class Couch(serve.Handler):
 
 if __name__ == "__main__":
     serve.Handler = Couch
+    if "--require-user" in sys.argv:
+        sys.argv.remove("--require-user")
+        Couch.requires_user = True
     serve.main()

@@ -72,7 +72,7 @@ class Server:
     """A listener on a free port; `stop` and `start` again keep its data and its address.
 
     `options` are those of `divan serve`; `user` is (name, password) of the one who seeds. `front` is a program of this
-    folder that stands before it, in place of console-serve.
+    folder that stands before it, in place of console-serve, with its options.
     """
 
     def __init__(self, *options, user=None, front=None):
@@ -82,9 +82,10 @@ class Server:
         self.folder = tempfile.mkdtemp(prefix="divan-console.")
         self.port = free_port()
         self.front_port = None
-        self.front_program = os.environ.get("CONSOLE_SERVE", str(ROOT / "scripts/console-serve"))
+        self.front_program = [os.environ.get("CONSOLE_SERVE", str(ROOT / "scripts/console-serve"))]
         if front:
-            self.front_program = str(ROOT / "Tests/Console" / front)
+            name, *options = front.split()
+            self.front_program = [str(ROOT / "Tests/Console" / name), *options]
             self.front_port = free_port()
         self.process = self.front = None
 
@@ -115,7 +116,7 @@ class Server:
     def _start_front(self):
         self.front_port = self.front_port or free_port()
         self.front = subprocess.Popen(
-            [sys.executable, self.front_program, "--port", str(self.front_port), "--server", self.url],
+            [sys.executable, *self.front_program, "--port", str(self.front_port), "--server", self.url],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         self._wait_for(self.front_port, self.front, "/_utils/")
 

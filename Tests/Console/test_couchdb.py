@@ -63,3 +63,35 @@ class SignIn(ConsoleTest):
         b = self.browser
         b.open("#/", settle=False)
         b.find("heading", "Sign in to CouchDB")
+
+
+class RequiredUser(ConsoleTest):
+    """As with CouchDB's `require_valid_user`."""
+
+    front = "couch_front.py --require-user"
+    options = ["--user", "ann:secret"]
+    user = ("ann", "secret")
+
+    def signed_in(self):
+        b = self.browser
+        b.open("#/", settle=False)
+        b.find("heading", "Sign in to CouchDB")
+        b.type("Name", "ann")
+        b.type("Password", "secret")
+        b.click("button", "Sign in")
+        b.reads("CouchDB 3.4.3")
+
+    def test_one_signs_in_although_the_server_says_nothing_before(self):
+        self.signed_in()
+
+    def test_a_session_that_ends_is_renewed_in_a_dialog(self):
+        b = self.browser
+        self.signed_in()
+        b.driver.delete_all_cookies()
+        b.js("location.hash = '#/db/none/docs'")
+        b.find("dialog", "Your session has ended")
+        b.type("Password", "secret")
+        b.click("button", "Sign in")
+        b.gone("dialog")
+        b.go("#/access")
+        b.reads("ann")

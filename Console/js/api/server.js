@@ -77,16 +77,18 @@ export function mayWrite() { return !has("read-only"); }
 
 /** Asks the server who it is and who this is. */
 export async function refresh() {
-  server.value = await api.get("/");
-  const answer = await api.get("/_session");
-  const { name, roles } = answer.userCtx;
+  // A CouchDB with `require_valid_user` says nothing to others, not even who they are.
+  const unlessRefused = (/** @type {any} */ error) => { if (error.status === 401) return null; throw error; };
+  server.value = await api.get("/").catch(unlessRefused);
+  const answer = await api.get("/_session").catch(unlessRefused);
+  const { name, roles } = answer?.userCtx ?? { name: null, roles: [] };
   const isAdmin = roles.includes("_admin");
   session.value = {
     name,
     roles,
     isAdmin,
     isRequired: name === null && !isAdmin,
-    handlers: answer.info?.authentication_handlers ?? [],
+    handlers: answer?.info?.authentication_handlers ?? [],
   };
 }
 

@@ -46,7 +46,11 @@ export async function askToSignIn() {
   isAsking = true;
   try {
     // A server answers 401 also where a user who is signed in lacks a right: then the session has not ended.
-    if ((await api.get("/_session")).userCtx.name === null) await showSessionEnd();
+    const name = await api.get("/_session").then((answer) => answer.userCtx.name, (error) => {
+      if (error.status === 401) return null;
+      throw error;
+    });
+    if (name === null) await showSessionEnd();
   } catch { /* The banner tells that the server does not answer. */ } finally { isAsking = false; }
 }
 
