@@ -3,12 +3,15 @@
 
     CONSOLE_DOCUMENTS=1000000 scripts/test-console --divan RELEASE --jobs 1 scale
 
+scripts/soak does so, and scripts/bench-console with as many as it is told.
+
 Each step is compared with the server's own answer to the request behind it, in the same run, and has a limit.
 """
 import json
 import os
 import time
 
+import figures
 from case import ConsoleTest, needs_view
 
 DOCUMENTS = int(os.environ.get("CONSOLE_DOCUMENTS", "20000"))
@@ -34,8 +37,8 @@ class Scale(ConsoleTest):
     def last(self):
         return (self.browser.js(IDS) or [""])[-1]
 
-    def step(self, what, act, is_there, path, body=None):
-        """Does something, waits until it is seen, and prints how long it took beside the server's own answer."""
+    def step(self, work, what, act, is_there, path, body=None):
+        """Does something, waits until it is seen, and keeps how long it took beside the server's own answer."""
         began = time.monotonic()
         act()
         self.browser.until(is_there, what, LONGEST * 3)
@@ -46,18 +49,18 @@ class Scale(ConsoleTest):
         else:
             self.server.post(path, body)
         answered = time.monotonic() - began
-        print(f"        {what}: {seen:.2f} s, the server alone {answered:.2f} s")
+        figures.keep(f"console_{work}", seen * 1_000, "ms", answered * 1_000, documents=DOCUMENTS)
         self.assertLess(seen, LONGEST, what)
 
     def test_many_documents_are_listed_scrolled_and_searched(self):
         b = self.browser
         end, middle = f"doc-{DOCUMENTS - 1:07}", f"doc-{DOCUMENTS // 2:07}"
         rows = "/large/_all_docs?include_docs=true&limit=50"
-        self.step("the list is shown", lambda: b.open("#/db/large/docs", settle=False), lambda: self.first() == "doc-0000000", rows)
+        self.step("list", "the list is shown", lambda: b.open("#/db/large/docs", settle=False), lambda: self.first() == "doc-0000000", rows)
         b.reads(f"{DOCUMENTS:,} documents")
         b.css(".list").click()
-        self.step("the end is shown", lambda: b.press("End"), lambda: self.last() == end, rows + "&descending=true")
-        self.step("the middle is shown",
+        self.step("end", "the end is shown", lambda: b.press("End"), lambda: self.last() == end, rows + "&descending=true")
+        self.step("middle", "the middle is shown",
                   lambda: b.js("const list = document.querySelector('.list'); list.scrollTop = list.scrollHeight / 2"),
                   lambda: abs(int(self.first()[4:] or 0) - DOCUMENTS // 2) < DOCUMENTS / 50, f"{rows}&skip={DOCUMENTS // 2}")
 
@@ -66,16 +69,16 @@ class Scale(ConsoleTest):
                 b.js("document.querySelector('.list').scrollTop += 5000")
                 time.sleep(0.01)
         place = self.first()
-        self.step("what was scrolled to is shown", scrolled, lambda: self.first() > place, f"{rows}&skip={DOCUMENTS // 2}")
+        self.step("scroll", "what was scrolled to is shown", scrolled, lambda: self.first() > place, f"{rows}&skip={DOCUMENTS // 2}")
         self.check_size()
 
         def typed():
             b.press("/")
             b.write(middle[:-2])
-        self.step("a beginning of the ID is found", typed, lambda: self.first() == middle[:-2] + "00",
+        self.step("beginning", "a beginning of the ID is found", typed, lambda: self.first() == middle[:-2] + "00",
                   f'{rows}&startkey="{middle[:-2]}"')
         selector = {"number": DOCUMENTS - 7}
-        self.step("a selector without an index is answered",
+        self.step("selector", "a selector without an index is answered",
                   lambda: b.open("#/db/large/docs?by=find&q=" + json.dumps(selector), settle=False),
                   lambda: self.first() == f"doc-{DOCUMENTS - 7:07}", "/large/_find", {"selector": selector, "limit": 25})
 
@@ -84,6 +87,7 @@ class Scale(ConsoleTest):
         lines = self.browser.js("return document.querySelectorAll('.list .line').length")
         self.browser.cdp("HeapProfiler.collectGarbage")
         megabytes = self.browser.cdp("Runtime.getHeapUsage")["usedSize"] / 1e6
-        print(f"        the page has {lines} lines and holds {megabytes:.1f} MB")
+        figures.keep("console_lines", lines, "lines", documents=DOCUMENTS)
+        figures.keep("console_objects", megabytes, "MB", documents=DOCUMENTS)
         self.assertLess(lines, 100)
         self.assertLess(megabytes, LARGEST)
