@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The workbench: selectors, the builder, views and full text; results as table, JSON, chart and map; saved queries and code."""
 import json
+import os
+import pathlib
 import re
 import subprocess
 import urllib.parse
@@ -8,6 +10,9 @@ import urllib.parse
 import samples
 from case import ConsoleTest, needs_view
 from server import encoded
+
+
+SNIPPETS = pathlib.Path(__file__).with_name("snippets.md")
 
 
 def ask(mode, request, database="orders", **more):
@@ -165,6 +170,28 @@ class Ask(ConsoleTest):
         sent = next(json.loads(word) for word in words if word.startswith("{"))
         sent.pop("execution_stats", None)
         self.assertEqual(sent, hostile)
+
+    def test_a_question_as_swift_is_what_the_samples_compile(self):
+        b = self.browser
+        b.open("#/nothing/here")
+        page = SNIPPETS.read_text(encoding="utf-8")
+        pair = re.compile(r"```json\n(.*?)\n```(.*?```swift\n)(.*?)```", re.S)
+
+        def copied(found):
+            code = b.module("""
+              const q = await load('ask/question.js'), s = await load('ask/snippets.js'), x = await load('components/json-text.js');
+              const { mode, q: part, partition = '' } = x.parseExact(args[0]);
+              const text = x.stringifyExact(part);
+              const question = q.readQuestion(new URLSearchParams({ mode: x.plain(mode), q: text, partition: x.plain(partition) }));
+              return s.swift(question, q.requestOf('orders', question));
+            """, found[1])
+            return f"```json\n{found[1]}\n```{found[2]}{code}```"
+        made, count = pair.subn(copied, page)
+        self.assertGreater(count, 8)
+        if os.environ.get("CONSOLE_WRITE_SNIPPETS"):
+            SNIPPETS.write_text(made, encoding="utf-8")
+        else:
+            self.assertEqual(made, page)
 
     def test_numbers_are_sent_as_they_are_typed(self):
         b = self.browser

@@ -30,11 +30,22 @@ const swiftString = (text) => `"${text.replace(/["\\]/g, "\\$&")
  */
 function swiftValue(value) {
   if (value === null) return "nil";
-  if (typeof value === "string") return numberOf(value) === undefined ? swiftString(plain(value)) : plain(value);
+  if (typeof value === "string") return (numberOf(value) === undefined ? swiftString : swiftNumber)(plain(value));
   if (Array.isArray(value)) return `[${value.map(swiftValue).join(", ")}]`;
   if (typeof value !== "object") return String(value);
   const items = Object.entries(value).map(([key, one]) => `${swiftString(plain(key))}: ${swiftValue(one)}`);
   return `[${items.join(", ") || ":"}]`;
+}
+
+/**
+ * A number as a literal of Swift, which are of 64 bits; another one is parsed from its text.
+ *
+ * @param {string} text
+ */
+function swiftNumber(text) {
+  const fits = /^-?\d+$/.test(text) ? BigInt.asIntN(64, BigInt(text)) === BigInt(text)
+    : Number.isFinite(Number(text)) && (Number(text) !== 0 || /^-?0\.?0*(e|$)/i.test(text));
+  return fits ? text : `try JSONParser.parse("${text}")`;
 }
 
 /**
