@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { allDatabases, deleteDocument, getDocument, putDocument } from "../api/couch.js";
+import {
+  allDatabases, deleteDocument, getDocument, putDocument, readDocument, writeDocument,
+} from "../api/couch.js";
 import { api, ApiError, nullIfMissing, path } from "../api/client.js";
+import { parseExact } from "../components/json-text.js";
 
 /**
  * The accounts of a server: documents of `_users`, and administrators of its configuration.
@@ -64,9 +67,10 @@ const unlessChanged = (work, name) => work.catch((error) => {
  * @param {string} [rev] The revision that they were made from, where they depend on what it had.
  */
 export async function changeUser(name, changes, rev) {
-  const doc = await userDocument(name);
+  const doc = await readDocument("_users", PREFIX + name).catch(nullIfMissing);
   if (!doc) throw new Error(`${name} has no document in _users. Ask an administrator to change the account.`);
-  await unlessChanged(putDocument("_users", { ...doc, ...changes, _rev: rev ?? doc._rev }), name);
+  await unlessChanged(writeDocument("_users",
+    { ...doc, ...parseExact(JSON.stringify(changes)), _rev: rev ?? doc._rev }), name);
 }
 
 /**

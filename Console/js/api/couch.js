@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { api, ApiError, documentPath, path } from "./client.js";
+import { plain } from "../components/json-text.js";
 import { properties } from "../core/json.js";
-import { readExact, writeExactly } from "./exact.js";
+import { askExactly, readExact, writeExactly } from "./exact.js";
 
 /**
  * What several views ask of a database, by CouchDB's public API.
@@ -48,7 +49,17 @@ export async function databaseInfos(names, until) {
 export const databaseInfo = (database, until) => api.get(path(database), until);
 
 /**
- * A document; throws an `ApiError` 404 when there is none.
+ * A document as a value of `parseExact`; throws an `ApiError` 404 when there is none.
+ *
+ * @param {string} database
+ * @param {string} id
+ * @param {import("./client.js").Options} [options]
+ * @returns {Promise<any>}
+ */
+export const readDocument = (database, id, options) => readExact("GET", documentPath(database, id), options);
+
+/**
+ * The same as plain JSON.
  *
  * @param {string} database
  * @param {string} id
@@ -69,6 +80,16 @@ export const getDocument = (database, id, query = {}, until = {}) =>
  */
 export const putDocument = (database, document, until) =>
   api.put(documentPath(database, document._id), document, until);
+
+/**
+ * The same for a value of `parseExact`.
+ *
+ * @param {string} database
+ * @param {any} document
+ * @returns {Promise<{ id: string, rev: string }>}
+ */
+export const writeDocument = (database, document) =>
+  writeExactly("PUT", documentPath(database, plain(document._id)), document);
 
 /**
  * @param {string} database
@@ -105,12 +126,14 @@ export async function saveDocuments(database, docs) {
 }
 
 /**
+ * Documents that a selector finds. The request and the answer are values of `parseExact`.
+ *
  * @param {string} database
  * @param {any} request
  * @param {Until} [until]
  * @returns {Promise<{ docs: Doc[], bookmark: string, warning?: string, execution_stats?: any }>}
  */
-export const find = (database, request, until) => api.post(path(database, "_find"), request, until);
+export const find = (database, request, until) => askExactly("POST", path(database, "_find"), request, until);
 
 /**
  * Rows of documents by ID.

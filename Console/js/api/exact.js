@@ -26,7 +26,26 @@ export async function readExact(method, where, options) {
  * @param {Options} [options]
  * @returns {Promise<any>} The answer is plain JSON.
  */
-export async function writeExactly(method, where, body, options) {
-  const headers = { "Content-Type": "application/json" };
-  return (await send(method, where, { ...options, headers, body: body && stringifyExact(body) })).json();
-}
+export const writeExactly = async (method, where, body, options) =>
+  (await sendExactly(method, where, body, options)).json();
+
+/**
+ * The same, whose answer is a value of `parseExact`, too.
+ *
+ * @param {string} method
+ * @param {string} where
+ * @param {any} body
+ * @param {Options} [options]
+ * @returns {Promise<any>}
+ */
+export const askExactly = async (method, where, body, options) =>
+  parseExact(await (await sendExactly(method, where, body, options)).text());
+
+/**
+ * @param {string} method
+ * @param {string} where
+ * @param {any} body
+ * @param {Options} [options]
+ */
+const sendExactly = (method, where, body, options) => send(method, where,
+  { ...options, headers: { "Content-Type": "application/json" }, body: body && stringifyExact(body) });

@@ -2,10 +2,11 @@
 
 import { ApiError, api, path } from "../api/client.js";
 import { databaseInfo } from "../api/couch.js";
-import { writeExactly } from "../api/exact.js";
+import { askExactly, writeExactly } from "../api/exact.js";
 import { mayWrite } from "../api/server.js";
 import { button } from "../components/button.js";
 import { barChart } from "../components/chart.js";
+import { rounded, stringifyExact } from "../components/json-text.js";
 import { errorState, loading, note, tag } from "../components/states.js";
 import { fill, h } from "../core/dom.js";
 import { count, duration, plural } from "../core/format.js";
@@ -52,7 +53,8 @@ export function explainView({ database, partition, request, signal }) {
   const base = partition ? path(database, "_partition", partition) : path(database);
   const ask = async (/** @type {AbortSignal} */ until) => {
     const { execution_stats: _, ...body } = request;
-    const plan = await writeExactly("POST", `${base}/_explain`, body, { signal: until });
+    const answer = await askExactly("POST", `${base}/_explain`, body, { signal: until });
+    const plan = { ...rounded(answer), mrargs: answer.mrargs };
     const before = await measure(base, request, until).catch((error) => {
       if (error instanceof ApiError && error.status === 400) return null;
       throw error;
@@ -82,8 +84,8 @@ async function measure(base, request, signal) {
 function words(plan) {
   const { index, mrargs = {} } = plan, isScan = !index || index.type === "special";
   const range = !isScan && mrargs.start_key !== undefined
-    && `The server reads it from ${JSON.stringify(mrargs.start_key)} to ${
-    JSON.stringify(mrargs.end_key)}${mrargs.direction === "rev" ? ", backwards" : ""}.`;
+    && `The server reads it from ${stringifyExact(mrargs.start_key)} to ${
+    stringifyExact(mrargs.end_key)}${mrargs.direction === "rev" ? ", backwards" : ""}.`;
   return h("div.column.tight", null,
     h("h3", null, !index ? "No index can answer this" : isScan ? "No index fits this request"
       : ["The server uses the index ", h("bdi", null, index.name)]),

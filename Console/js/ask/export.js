@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { numberOf, plain } from "../components/json-text.js";
 import { asText, valueAt } from "./rows.js";
 
 /**
@@ -17,9 +18,9 @@ import { asText, valueAt } from "./rows.js";
 export function toCSV({ items, columns }, isSafe) {
   const cell = (/** @type {any} */ value) => {
     let text = asText(value);
-    if (isSafe && typeof value !== "number" && /^[=+\-@\t\r\n]/.test(text)) text = `'${text}`;
+    if (isSafe && numberOf(value) === undefined && /^[=+\-@\t\r\n]/.test(text)) text = `'${text}`;
     return /[",\r\n]|^\s|\s$|^'/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return [columns, ...items.map((item) => columns.map((column) => valueAt(item, column)))]
+  return [columns.map(plain), ...items.map((item) => columns.map((column) => valueAt(item, column)))]
     .map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }

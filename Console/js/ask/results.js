@@ -2,6 +2,9 @@
 
 import { button, segments } from "../components/button.js";
 import { download } from "../core/download.js";
+import {
+  format, numberOf, plain, rounded, showExact, stringifyExact,
+} from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
 import { menuButton } from "../components/menu.js";
 import { barChart } from "../components/chart.js";
@@ -33,18 +36,21 @@ import { resultTable } from "./table.js";
  * @returns {HTMLElement}
  */
 export function resultView({ database, result, look, onLook, more, go }) {
-  const { items, stats, answer } = result, href = (/** @type {string} */ id) => link("db", database, "doc", id);
-  const isPlaced = items.slice(0, 200).some((item) => positionOf(item));
+  const { items, stats } = result, href = (/** @type {string} */ id) => link("db", database, "doc", id);
+  const isPlaced = rounded(items.slice(0, 200)).some((/** @type {any} */ item) => positionOf(item));
   const shapes = /** @type {const} */ ([["table", "Table", "table"], ["json", "JSON", "document"],
     ["chart", "Chart", "chart"], ["map", "Map", "map"]]);
   const place = h("div.result-place");
   const show = async (/** @type {Shape} */ as) => {
     look = { ...look, as };
     onLook(look);
-    if (as === "json") fill(place, h("div.panel.result-json", null, jsonView(items, { open: 2, href: (text, key) =>
-      key === "_id" || key === "id" ? href(text) : null })));
-    else if (as === "chart") fill(place, chartView(result, look.axes, (axes) => { look = { ...look, axes };
-      onLook(look); }));
+    if (as === "json") fill(place, h("div.panel.result-json", null, showExact(jsonView(items, { open: 2,
+      href: (text, key) => (key === "_id" || key === "id") && numberOf(text) === undefined ? href(plain(text))
+        : null }))));
+    else if (as === "chart") fill(place, chartView({ ...result, items: rounded(items) }, look.axes, (axes) => {
+      look = { ...look, axes };
+      onLook(look);
+    }));
     else if (as === "map") {
       // The map is fetched when it is first wanted.
       const { pointMap } = await import("../components/map.js");
@@ -53,7 +59,7 @@ export function resultView({ database, result, look, onLook, more, go }) {
   };
   /** @param {typeof import("../components/map.js").pointMap} pointMap */
   const drawMap = (pointMap) => {
-    const points = items.flatMap((item) => {
+    const points = rounded(items).flatMap((/** @type {any} */ item) => {
       const position = positionOf(item), id = idOf(item);
       return position ? [{ ...position, label: id ?? "A row", href: id === null ? undefined : href(id) }] : [];
     });
@@ -72,7 +78,7 @@ export function resultView({ database, result, look, onLook, more, go }) {
         segments({ label: "Show as", kind: "small", value: as, options: shapes.filter(([value]) => value !== "map"
           || isPlaced).map(([value, label, icon]) => ({ value, label, icon })), onchange: show }),
         menuButton({ label: "Export", icon: "download", kind: "small", items: () => [
-          { label: "JSON", call: () => download(`${database}.json`, JSON.stringify(items, null, 2)) },
+          { label: "JSON", call: () => download(`${database}.json`, `${format(stringifyExact(items))}\n`) },
           { label: "CSV, exact", call: () => download(`${database}.csv`, toCSV(result, false), "text/csv") },
           { label: "CSV for spreadsheets: formulas become text", call: () => download(`${database}.csv`,
             toCSV(result, true), "text/csv") },
@@ -83,8 +89,8 @@ export function resultView({ database, result, look, onLook, more, go }) {
         + "and 5 differ." }) : place,
     result.hidden > 0 && h("p.small.soft", null, `${plural(result.hidden, "more column")}: the JSON view shows all.`),
     more && h("div", null, button({ label: "Next page", icon: "next", onclick: more })),
-    Object.entries(answer.counts ?? {}).map(([name, values]) => facet(name, values)),
-    Object.entries(answer.ranges ?? {}).map(([name, values]) => facet(name, values)),
+    Object.entries(result.counts ?? {}).map(([name, values]) => facet(name, values)),
+    Object.entries(result.ranges ?? {}).map(([name, values]) => facet(name, values)),
     // The server says that nothing fits by this warning, too; the explanation of the request has it in words.
     result.warning && h("details.warnings", null, h("summary", null, "Advice from the server"),
       note("warning", result.warning.split("\n").map((line) => h("p", null, line)))));

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { numberOf, plain, rounded, stringifyExact } from "../components/json-text.js";
+
 /**
  * The rows of an answer as a table sees them.
  *
  * @typedef {object} Result
- * @property {any[]} items Documents, or rows of a view or a search.
+ * @property {any[]} items Documents, or rows of a view or a search, as values of `parseExact`.
  * @property {string[]} columns Paths such as `place.city`, `key[0]`.
  * @property {number} hidden How many columns more there are.
  * @property {number} milliseconds As the browser measured.
- * @property {any} answer
+ * @property {any} counts Facets of a text search.
+ * @property {any} ranges
  * @property {any} [stats]
  * @property {string} [warning]
  * @property {string} [bookmark]
@@ -18,7 +21,7 @@
 const COLUMNS = 40;
 
 /**
- * @param {any} answer
+ * @param {any} answer A value of `parseExact`.
  * @param {number} milliseconds
  * @returns {Result}
  */
@@ -26,9 +29,10 @@ export function readAnswer(answer, milliseconds) {
   const items = answer.docs ?? answer.rows ?? answer.hits ?? [];
   const columns = columnsOf(items);
   return {
-    items, columns: columns.slice(0, COLUMNS), hidden: Math.max(0, columns.length - COLUMNS), milliseconds, answer,
-    stats: answer.execution_stats, warning: answer.warning, bookmark: answer.bookmark,
-      total: answer.total_rows ?? answer.total_hits ?? null,
+    items, columns: columns.slice(0, COLUMNS), hidden: Math.max(0, columns.length - COLUMNS), milliseconds,
+    stats: rounded(answer.execution_stats), counts: rounded(answer.counts), ranges: rounded(answer.ranges),
+    warning: answer.warning && plain(answer.warning), bookmark: answer.bookmark && plain(answer.bookmark),
+    total: answer.total_rows ?? answer.total_hits ?? null,
   };
 }
 
@@ -107,11 +111,12 @@ export function valueAt(item, path) {
  */
 export function idOf(item) {
   const id = item?._id ?? item?.id ?? item?.doc?._id;
-  return typeof id === "string" ? id : null;
+  return typeof id === "string" && numberOf(id) === undefined ? plain(id) : null;
 }
 
 /** @param {any} value */
-export const asText = (value) => value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+export const asText = (value) => value === undefined ? "" : typeof value === "string" ? plain(value)
+  : stringifyExact(value);
 
 /**
  * The order of values: missing, null, booleans, numbers, texts, the rest.
@@ -122,9 +127,10 @@ export const asText = (value) => value === undefined ? "" : typeof value === "st
  */
 export function compare(a, b) {
   const rank = (/** @type {any} */ value) => value === undefined ? 0 : value === null ? 1
-    : { boolean: 2, number: 3, string: 4 }[/** @type {string} */ (typeof value)] ?? 5;
+    : numberOf(value) !== undefined ? 3 : { boolean: 2, string: 4 }[/** @type {string} */ (typeof value)] ?? 5;
   const order = rank(a) - rank(b);
   if (order) return order;
-  if (typeof a === "number") return a - b;
+  const [one, other] = [numberOf(a), numberOf(b)];
+  if (one !== undefined && other !== undefined) return one < other ? -1 : one > other ? 1 : 0;
   return asText(a).localeCompare(asText(b));
 }

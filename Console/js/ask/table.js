@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { VirtualList } from "../components/virtual-list.js";
+import { numberOf, plain } from "../components/json-text.js";
 import { fill, h } from "../core/dom.js";
 import { cut } from "../core/format.js";
 import { asText, compare, idOf, valueAt } from "./rows.js";
@@ -22,14 +23,17 @@ export function resultTable({ label, result, href, go }) {
     const longest = Math.max(...items.slice(0, 60).map((item) => asText(valueAt(item, column)).length));
     return Math.max(8, Math.min(36, Math.max(longest, column.length + 2))) + 3;
   });
-  const numbers = columns.map((column) => items.slice(0, 60).every((item) =>
-    ["number", "undefined"].includes(typeof valueAt(item, column))));
+  const numbers = columns.map((column) => items.slice(0, 60).every((item) => {
+    const value = valueAt(item, column);
+    return value === undefined || numberOf(value) !== undefined;
+  }));
   const head = h("div.result-line.head", { role: "row" });
   const drawHead = () => fill(head, columns.map((column, index) => h("div", {
     role: "columnheader", class: numbers[index] ? "number" : "", "aria-sort": by === column
       ? (isDescending ? "descending" : "ascending") : "none",
-  }, h("button", { type: "button", title: `Sort by ${column}`, dataset: { column }, onclick: () => sort(column) },
-    column, by === column && (isDescending ? " ↓" : " ↑")))));
+  }, h("button", {
+    type: "button", title: `Sort by ${plain(column)}`, dataset: { column }, onclick: () => sort(column),
+  }, plain(column), by === column && (isDescending ? " ↓" : " ↑")))));
   const sort = (/** @type {string} */ column) => {
     isDescending = by === column && !isDescending;
     by = column;
@@ -47,7 +51,7 @@ export function resultTable({ label, result, href, go }) {
       const item = shown[index], id = idOf(item);
       for (const [at, column] of columns.entries()) {
         const value = valueAt(item, column), text = cut(asText(value), 300);
-        const isID = id !== null && value === id && /(^|\.)_?id$/.test(column);
+        const isID = id !== null && text === id && /(^|\.)_?id$/.test(column);
         line.append(h("div.cut", { role: "gridcell", class: numbers[at] ? "number" : value === undefined
           || value === null ? "faint" : "", title: text.length > 30 ? text : undefined },
           isID ? h("a", { href: href(id), tabindex: -1 }, h("bdi", null, text)) : h("bdi", null, text)));

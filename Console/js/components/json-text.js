@@ -337,6 +337,14 @@ export function stringifyExact(value) {
 }
 
 /**
+ * A value of `parseExact` as plain JSON, for pictures and sums: with JavaScript's numbers.
+ *
+ * @param {any} value
+ * @returns {any}
+ */
+export function rounded(value) { return value === undefined ? undefined : JSON.parse(stringifyExact(value)); }
+
+/**
  * The text of a value of `parseExact`, in lines.
  *
  * @param {any} value

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { designDocuments, designName } from "../api/couch.js";
+import { plain, stringifyExact } from "../components/json-text.js";
 
 /**
  * What chooses among the changes of a database, at the server.
  *
  * @typedef {object} Choice
  * @property {string} [filter] A function of a design document, as `design/function`.
- * @property {Record<string, any>} [parameters] What the function is given beside the document.
+ * @property {Record<string, any>} [parameters] What the function is given beside the document, a value of
+ *   `parseExact`.
  * @property {Record<string, any>} [selector] A value of `parseExact`.
  */
 
@@ -32,5 +34,8 @@ export async function filterNames(database, signal) {
  */
 export function changesRequest({ filter, parameters, selector }) {
   if (selector) return { query: { filter: "_selector" }, body: { selector } };
-  return { query: filter ? { ...parameters, filter } : {} };
+  if (!filter) return { query: {} };
+  const given = Object.entries(parameters ?? {}).map(([name, value]) =>
+    [plain(name), typeof value === "string" ? plain(value) : stringifyExact(value)]);
+  return { query: { ...Object.fromEntries(given), filter } };
 }

@@ -26,14 +26,14 @@ import { filterNames } from "./filters.js";
  * @returns {Settings}
  */
 export function readSettings(query) {
-  const read = (/** @type {string} */ name, parse = JSON.parse) => {
-    try { return parseObject(query.get(name) ?? "", name, parse); } catch { return undefined; }
+  const read = (/** @type {string} */ name) => {
+    try { return parseObject(query.get(name) ?? "", name, parseExact); } catch { return undefined; }
   };
   return {
     from: query.get("from") || "now", withDocuments: query.get("docs") !== "0", text: query.get("q") ?? "",
     deletedOnly: query.get("deleted") === "1",
     choice: {
-      filter: query.get("filter") || undefined, parameters: read("parameters"), selector: read("selector", parseExact),
+      filter: query.get("filter") || undefined, parameters: read("parameters"), selector: read("selector"),
     },
   };
 }
@@ -45,7 +45,7 @@ export function readSettings(query) {
 export function writeSettings({ from, withDocuments, text, deletedOnly, choice }) {
   return {
     from: from === "now" ? "" : from, docs: withDocuments ? "" : "0", q: text, deleted: deletedOnly ? "1" : "",
-    filter: choice.filter, parameters: choice.parameters && JSON.stringify(choice.parameters),
+    filter: choice.filter, parameters: choice.parameters && stringifyExact(choice.parameters),
     selector: choice.selector && stringifyExact(choice.selector),
   };
 }
@@ -130,8 +130,7 @@ async function askForChoice(database, choice, signal) {
     choice.filter ? `f:${choice.filter}` : choice.selector ? "selector" : "");
   const selector = textarea({ class: "input code", value: writeExact(choice.selector ?? { type: "" }),
     rows: 6 });
-  const parameters = textarea({ class: "input code", value: choice.parameters ? JSON.stringify(choice.parameters)
-    : "{}", rows: 2 });
+  const parameters = textarea({ class: "input code", value: stringifyExact(choice.parameters ?? {}), rows: 2 });
   const parts = {
     selector: field({ label: "Selector", input: selector,
       hint: "As for a query: {\"type\": \"order\", \"total\": {\"$gt\": 100}}." }),
@@ -150,7 +149,7 @@ async function askForChoice(database, choice, signal) {
     submit: () => {
       if (kind.value === "selector") return { selector: parseObject(selector.value, "The selector", parseExact) };
       if (!kind.value) return {};
-      const given = parseObject(parameters.value || "{}", "The parameters");
+      const given = parseObject(parameters.value || "{}", "The parameters", parseExact);
       return { filter: kind.value.slice(2), parameters: Object.keys(given).length ? given : undefined };
     },
   });

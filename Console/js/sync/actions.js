@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { deleteDocument, getDocument, putDocument } from "../api/couch.js";
+import { deleteDocument, readDocument, writeDocument } from "../api/couch.js";
 import { api } from "../api/client.js";
 import { mayWrite } from "../api/server.js";
 import { link } from "../core/router.js";
@@ -25,8 +25,8 @@ export const definitionOf = (document) =>
  * @param {Job} job
  */
 export async function restart(job) {
-  const document = await getDocument(job.database, String(job.docID));
-  await putDocument(job.database, { ...definitionOf(document), _rev: document._rev });
+  const document = await readDocument(job.database, String(job.docID));
+  await writeDocument(job.database, { ...definitionOf(document), _rev: document._rev });
   toast(`The replication “${job.key}” is restarted.`);
 }
 
@@ -50,14 +50,14 @@ export async function stop(job, then) {
     ],
     perform: async () => {
       if (!job.docID) { await api.post("/_replicate", { replication_id: job.jobID, cancel: true }); return; }
-      before = await getDocument(job.database, job.docID);
+      before = await readDocument(job.database, job.docID);
       await deleteDocument(job.database, job.docID, before._rev);
     },
   });
   if (!answer) return;
   const undo = async () => {
     try {
-      await putDocument(job.database, definitionOf(before));
+      await writeDocument(job.database, definitionOf(before));
       toast(`The replication “${job.key}” is restored.`);
     } catch (error) { toastError(error); }
     await then();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { allDocuments } from "../api/couch.js";
-import { ApiError, api, documentPath, nullIfMissing, path } from "../api/client.js";
+import { allDocuments, readDocument } from "../api/couch.js";
+import { ApiError, api, nullIfMissing, path } from "../api/client.js";
 import { endLabel, localName } from "./ends.js";
 
 /**
@@ -24,7 +24,8 @@ import { endLabel, localName } from "./ends.js";
  * @property {string | null} started
  * @property {string | null} updated
  * @property {HistoryEntry[]} history The latest first.
- * @property {any} document Null where it has none or it was not asked for.
+ * @property {any} document Null where it has none or it was not asked for. One that was asked for alone is a value of
+ *   `parseExact`.
  *
  * @typedef {{ type: string, timestamp: string, reason?: string }} HistoryEntry
  * @typedef {{
@@ -76,8 +77,7 @@ export async function loadJob(id, database, signal) {
   const jobID = doc?.id ?? (doc ? null : id);
   const job = jobID && await api.get(path("_scheduler", "jobs", jobID), { signal }).catch(nullIfMissing);
   const docID = doc?.doc_id ?? job?.doc_id ?? (job ? null : id);
-  const document = docID && await api.get(documentPath(job?.database ?? database, docID),
-    { signal }).catch(nullIfMissing);
+  const document = docID && await readDocument(job?.database ?? database, docID, { signal }).catch(nullIfMissing);
   if (!doc && !job && !document) throw new ApiError(404, "not_found",
     `The server has no replication “${id}”. It may have been deleted, or it was one without a document and has ended.`,
     "");

@@ -4,6 +4,7 @@ import { fill, freshID, h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
 import { button } from "../components/button.js";
 import { field, input, select, textarea } from "../components/field.js";
+import { parseExact, plain, showExact, stringifyExact, writeExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
 import { note } from "../components/states.js";
 import { parseObject } from "../core/json.js";
@@ -14,7 +15,7 @@ import { preview, scopeOfDocument } from "./scope.js";
  * The fields that say which documents are sent, with a preview of them.
  *
  * @param {object} options
- * @param {any} options.document What it was.
+ * @param {any} options.document What it was, a value of `parseExact`.
  * @param {() => string | null} options.source The database here that is the source.
  * @param {AbortSignal} options.signal
  * @param {() => void} options.onchange
@@ -28,10 +29,11 @@ export function scopeField({ document, source, signal, onchange }) {
   ], before.docIDs ? "ids" : before.selector ? "selector" : before.filter ? "filter" : "all");
   const ids = textarea({ class: "input code", value: before.docIDs?.join("\n") ?? "",
     placeholder: "order-1\norder-2" });
-  const selector = textarea({ class: "input code", value: before.selector ? JSON.stringify(before.selector, null, 2)
-    : "", placeholder: '{"type": "order"}', rows: 5 });
+  const selector = textarea({ class: "input code", value: before.selector ? writeExact(before.selector) : "",
+    placeholder: '{"type": "order"}', rows: 5 });
   const filter = input({ value: before.filter ?? "", list: listID, placeholder: "design/function" });
-  const parameters = textarea({ class: "input code", value: before.parameters ? JSON.stringify(before.parameters) : "",
+  const parameters = textarea({ class: "input code", value: before.parameters ? stringifyExact(before.parameters)
+    : "",
     placeholder: '{"shop": "7"}', rows: 2 });
   const lines = {
     ids: field({ label: "IDs, one a line", input: ids }),
@@ -86,11 +88,11 @@ export function scopeField({ document, source, signal, onchange }) {
       case "ids": return { docIDs: attempt("ids",
         () => need(ids.value, "Enter at least one ID.").split("\n").map((id) => id.trim()).filter(Boolean)) };
       case "selector": return { selector: attempt("selector",
-        () => parseObject(need(selector.value, "Enter a selector."), "The selector")) };
+        () => parseObject(need(selector.value, "Enter a selector."), "The selector", parseExact)) };
       case "filter": return {
         filter: attempt("filter", () => need(filter.value, "Enter the name of the function.")),
         parameters: parameters.value.trim()
-          ? attempt("parameters", () => parseObject(parameters.value, "The parameters")) : undefined,
+          ? attempt("parameters", () => parseObject(parameters.value, "The parameters", parseExact)) : undefined,
       };
       default: return {};
     }
@@ -129,6 +131,6 @@ function drawPreview({ count: number, isMore, deleted, missing, sample }) {
     h("p", null, h("strong", null, `${isMore ? "More than " : ""}${plural(number, "document")}`), " would be sent",
       facts.length > 0 && `; ${facts.join("; ")}`, "."),
     sample.length > 0 && h("p.small.soft", null, `The first ${sample.length > 1 ? sample.length : ""}:`),
-    sample.map((document) => h("div.scroll-x", null, jsonView(document, { open: 0 }),
-      h("span.small.code.soft", null, document._id))));
+    sample.map((document) => h("div.scroll-x", null, showExact(jsonView(document, { open: 0 })),
+      h("span.small.code.soft", null, plain(document._id)))));
 }

@@ -3,6 +3,8 @@
 import { databaseInfo, find } from "../api/couch.js";
 import { readChanges } from "../api/changes.js";
 import { api, path } from "../api/client.js";
+import { readExact } from "../api/exact.js";
+import { plain } from "../components/json-text.js";
 import { changesRequest } from "../live/filters.js";
 
 /**
@@ -17,11 +19,12 @@ const PAGE = 2000, MOST = 50_000, SAMPLE = 5;
 const FUNCTION_PAGE = 100;
 
 /**
- * @param {any} document Of `_replicator`; null for one that is not known.
+ * @param {any} document Of `_replicator`, a value of `parseExact`; null for one that is not known.
  * @returns {Scope}
  */
 export const scopeOfDocument = (document) => ({
-  docIDs: Array.isArray(document?.doc_ids) ? document.doc_ids.map(String) : undefined,
+  docIDs: Array.isArray(document?.doc_ids)
+    ? document.doc_ids.map((/** @type {any} */ one) => plain(String(one))) : undefined,
   filter: document?.filter, parameters: document?.query_params, selector: document?.selector,
 });
 
@@ -100,7 +103,8 @@ export async function preview(database, scope, signal, onCount) {
     result.deleted = info.doc_del_count;
   }
   const body = ids.length ? { keys: ids } : { limit: scope.docIDs || scope.filter ? 0 : SAMPLE };
-  const { rows } = await api.post(path(database, "_all_docs"), { ...body, include_docs: true }, { signal });
+  const { rows } = await readExact("POST", path(database, "_all_docs"), { body: { ...body, include_docs: true },
+    signal });
   result.sample = rows.map((/** @type {any} */ row) => row.doc).filter(Boolean);
   return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { databaseInfo, sampleFields } from "../api/couch.js";
-import { writeExactly } from "../api/exact.js";
+import { askExactly } from "../api/exact.js";
 import { mayWrite, searches } from "../api/server.js";
 import { button, segments } from "../components/button.js";
 import { copyText } from "../components/copy.js";
@@ -186,7 +186,7 @@ class Workbench {
     const start = performance.now();
     try {
       const isFind = request.path.endsWith("/_find");
-      const answer = await writeExactly(request.method, request.path,
+      const answer = await askExactly(request.method, request.path,
         isFind ? { ...request.body, ...page } : request.body,
         { query: isFind ? undefined : { ...request.query, ...page }, signal });
       const result = readAnswer(answer, performance.now() - start);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { getDocument } from "../api/couch.js";
+import { readDocument } from "../api/couch.js";
 import { fill, h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
 import { keys } from "../core/keys.js";
@@ -10,6 +10,7 @@ import { button, linkButton } from "../components/button.js";
 import { lineChart } from "../components/chart.js";
 import { openDialog } from "../components/dialog.js";
 import { icon } from "../components/icon.js";
+import { showExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
 import { emptyState, errorState, loading, tag } from "../components/states.js";
 import { VirtualList } from "../components/virtual-list.js";
@@ -188,8 +189,9 @@ function showRevision(database, line, signal) {
       h("div.row", null, h("span.code.small.soft", null, line.rev),
         linkButton({ label: "Open the document", icon: "document", kind: "small push",
           href: link("db", database, "doc", line.id) })),
-      loading({ signal, load: (until) => getDocument(database, line.id, { rev: line.rev }, { signal: until }),
-        render: (document) => jsonView(document) }),
+      loading({ signal, 
+        load: (until) => readDocument(database, line.id, { query: { rev: line.rev }, signal: until }),
+        render: (document) => showExact(jsonView(document)) }),
     ],
   });
 }

@@ -8,6 +8,7 @@ import { poll } from "../core/waiting.js";
 import { button } from "../components/button.js";
 import { lineChart } from "../components/chart.js";
 import { menuButton } from "../components/menu.js";
+import { showExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
 import { errorState, figure, loadingState, note, tag } from "../components/states.js";
 import { sequenceNumber } from "../core/revision.js";
@@ -118,7 +119,7 @@ function render(ctx) {
         h("div.body", null, timeline(now.history, Date.now()))));
     if (isNewDocument) fill(parts.document, now.document && h("section.panel", { "aria-label": "Document" },
       h("header", null, h("h2", null, "Document"), h("span.small.soft", null, `${now.database} / ${now.docID}`)),
-        h("div.body.scroll-x", null, jsonView(withoutSecrets(now.document), { open: 4 }))));
+        h("div.body.scroll-x", null, showExact(jsonView(withoutSecrets(now.document), { open: 4 })))));
   };
   poll(ctx.signal, 2000, reload);
   return h("div.view.sync-job", null, h("div.head", null, h("h1", { dir: "auto" }, ctx.params.id), tags, tools), body);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { allDatabases, getDocument, putDocument } from "../api/couch.js";
+import { allDatabases, readDocument, writeDocument } from "../api/couch.js";
 import { api, path, root } from "../api/client.js";
+import { writeExactly } from "../api/exact.js";
 import { isDivan, mayWrite, server } from "../api/server.js";
 import { fill, h } from "../core/dom.js";
 import { shellWord } from "../core/format.js";
@@ -11,6 +12,7 @@ import { button, linkButton, segments } from "../components/button.js";
 import { copyText } from "../components/copy.js";
 import { ask } from "../components/dialog.js";
 import { checkbox, field, input } from "../components/field.js";
+import { stringifyExact, writeExact } from "../components/json-text.js";
 import { loading, note } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { definitionOf } from "../sync/actions.js";
@@ -45,7 +47,7 @@ function render(ctx) {
     loading({
       signal: ctx.signal,
       load: async (signal) => Promise.all([
-        from ? getDocument(REPLICATOR, from, {}, { signal }) : { source: ctx.query.get("source") ?? undefined,
+        from ? readDocument(REPLICATOR, from, { signal }) : { source: ctx.query.get("source") ?? undefined,
           target: ctx.query.get("target") ?? undefined },
         // Who may not list the databases can still type a name.
         allDatabases({ signal }).catch(() => []),
@@ -56,7 +58,7 @@ function render(ctx) {
 
 /**
  * @param {import("../shell.js").Context} ctx
- * @param {any} document What the form begins with.
+ * @param {any} document What the form begins with, a value of `parseExact`.
  * @param {string[]} databases
  * @param {string | null} edited The ID of the document that is edited.
  * @returns {HTMLElement}
@@ -109,7 +111,7 @@ function form(ctx, document, databases, edited) {
       fill(result, h("p.soft", null, "The document is shown when the fields above are right."));
       return;
     }
-    const json = JSON.stringify(made, null, 2), curl = curlOf(made, edited ? document._rev : undefined);
+    const json = writeExact(made), curl = curlOf(made, edited ? document._rev : undefined);
     const part = (/** @type {string} */ label, /** @type {string} */ text) => h("div.column.tight", null,
       h("div.row.spread", null, h("h3", null, label),
         button({ title: `Copy as ${label}`, icon: "copy", kind: "plain small", onclick: () => copyText(text, label) })),
@@ -180,14 +182,15 @@ function hasWinners() {
 }
 
 /**
- * Saves a document of `_replicator`, and makes the database where it is missing. Gives the document's ID.
+ * Saves a document of `_replicator`, a value of `parseExact`, and makes the database where it is missing. Gives the
+ * document's ID.
  *
  * @param {any} document
  * @returns {Promise<string>}
  */
 async function store(document) {
-  const put = async () => (document._id ? await putDocument(REPLICATOR, document)
-    : await api.post(path(REPLICATOR), document)).id;
+  const put = async () => (document._id ? await writeDocument(REPLICATOR, document)
+    : await writeExactly("POST", path(REPLICATOR), document)).id;
   try { return await put(); } catch (error) {
     if (/** @type {any} */ (error).status !== 404) throw error;
     await api.put(path(REPLICATOR));
@@ -204,5 +207,5 @@ function curlOf(document, rev) {
   const { _id, ...body } = document, base = new URL(REPLICATOR, root).href;
   const place = _id ? `${base}/${encodeURIComponent(_id)}${rev ? `?rev=${rev}` : ""}` : base;
   return `curl -X ${_id ? "PUT" : "POST"} ${shellWord(place)} \\\n`
-    + `  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(body))}`;
+    + `  -H 'Content-Type: application/json' \\\n  -d ${shellWord(stringifyExact(body))}`;
 }
