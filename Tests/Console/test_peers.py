@@ -137,6 +137,18 @@ class Peers(ConsoleTest):
         b.reads("Connected")
         b.reads(re.compile(r"both up to date · [1-9]\d* received"))
 
+    def test_a_dialog_that_is_closed_after_accepting_lets_the_pairing_go_on(self):
+        b = self.browser
+        self.server.database("quick")
+        link = self.shown_link("quick")
+        used = self.other.post("/_divan/pairings", {"link": link})
+        self.digits()
+        b.click("button", "Accept")
+        b.reads("The devices finish the pairing.")
+        b.press("Escape")
+        self.reaches(self.other, used["id"], "paired")
+        b.reads(THEIRS)
+
     def test_a_device_that_is_declined_is_not_paired(self):
         b = self.browser
         self.server.database("declined", [{"_id": "mine"}])

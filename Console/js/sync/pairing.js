@@ -28,7 +28,7 @@ const ENDS = /** @type {Record<string, string>} */ ({
 });
 
 /**
- * Shows how a pairing goes on, until it is closed: that ends a pairing that is under way.
+ * Shows how a pairing goes on, until it is closed: that ends a pairing that is under way and was not accepted.
  *
  * @param {string} title
  * @param {Pairing} pairing
@@ -40,7 +40,7 @@ export async function followPairing(title, pairing, signal) {
   const end = new AbortController(), place = path("_divan", "pairings", pairing.id);
   // Counted here, not read from the answer: the clocks of the server and the browser may differ.
   const until = Date.now() + SECONDS * 1000;
-  let shown = "";
+  let shown = "", isAccepted = false;
   const isOver = () => pairing.state === "paired" || Object.hasOwn(ENDS, pairing.state);
 
   const complain = (/** @type {unknown} */ error) =>
@@ -48,6 +48,7 @@ export async function followPairing(title, pairing, signal) {
   const answer = async (/** @type {boolean} */ accept, /** @type {HTMLElement} */ buttons) => {
     try {
       await api.put(place, { accept });
+      isAccepted = accept;
       fill(buttons, accept ? "Accepted. The devices finish the pairing." : "Declined.");
     } catch (error) { complain(error); }
   };
@@ -76,8 +77,8 @@ export async function followPairing(title, pairing, signal) {
   poll(end.signal, 1000, look);
   await closed;
   end.abort();
-  // The server may have forgotten it.
-  if (!isOver()) await api.delete(place).catch(() => {});
+  // The server may have forgotten it. What was accepted goes on without the dialog.
+  if (!isOver() && !isAccepted) await api.delete(place).catch(() => {});
 }
 
 /**

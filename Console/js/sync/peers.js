@@ -45,7 +45,8 @@ export function peersPanel(signal) {
       const device = await api.get(PLACE, { signal });
       name.textContent = device.name;
       fill(said, !device.peers.length ? "No device is paired yet." : !device.synchronizes
-        && "Paired devices can reach this server, which receives nothing from them: it runs without --nearby.");
+        && ["Paired devices can reach this server, which receives nothing from them: it runs without ",
+          h("code.whole", null, "--nearby"), "."]);
       /** @type {import("./device-row.js").Peer[]} */
       const peers = device.peers;
       const shown = peers.map((peer) => {
