@@ -170,6 +170,19 @@ class Indexes(ConsoleTest):
         b.until(lambda: not self.card("by_city").find_element("css selector", "button").click(), "it can be updated")
         b.reads("by_city is up to date")
 
+    def test_one_need_not_wait_until_an_index_is_up_to_date(self):
+        b = self.browser
+        b.open("#/db/orders/indexes")
+        card = self.card("by_city")
+        b.js("""const original = window.fetch;
+          window.fetch = (url, options) => String(url).includes('/_view/by_city') ? new Promise((_, reject) =>
+            options.signal.addEventListener('abort', () => reject(options.signal.reason))) : original(url, options);""")
+        b.until(lambda: not card.find_element("css selector", "button").click(), "it can be updated")
+        b.reads("The server is working on it")
+        b.click("button", "Cancel")
+        b.reads("Cancelled.")
+        b.find("button", "Start again")
+
     def test_the_indexes_of_a_partitioned_database_are_brought_up_to_date(self):
         b = self.browser
         b.open("#/db/parts/indexes")

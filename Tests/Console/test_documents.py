@@ -99,6 +99,23 @@ class Documents(ConsoleTest):
         b.until(lambda: "by=find" in b.hash, "the facet is a filter")
         b.until(lambda: self.ids() and self.ids()[0].startswith("order-"), "documents are shown")
 
+    def test_counting_all_values_can_be_cancelled_and_keeps_what_it_has(self):
+        b = self.browser
+        self.server.database("many", [{"kind": "a"} for _ in range(2500)])
+        b.open("#/db/many/docs?facet=kind")
+        b.reads("In a sample of")
+        b.js("""const original = window.fetch;
+          let pages = 0;
+          window.fetch = async (url, options) => {
+            if (!String(url).includes('/_all_docs') || ++pages < 2) return original(url, options);
+            return new Promise((_, reject) => options.signal.addEventListener('abort', () => reject(options.signal.reason)));
+          };""")
+        b.click("button", re.compile("^Count all"))
+        b.reads(re.compile(r"Counted: 1,\d{3} of 2,500"))
+        b.click("button", "Cancel")
+        b.reads(re.compile(r"In a sample of 1,\d{3} documents"))
+        b.find("button", re.compile("^Count all"))
+
     def test_many_documents_are_changed_with_a_preview_and_changed_back(self):
         b = self.browser
         self.fresh("bulk")

@@ -7,12 +7,12 @@ import { mayWrite } from "../api/server.js";
 import { button } from "../components/button.js";
 import { barChart } from "../components/chart.js";
 import { rounded, stringifyExact } from "../components/json-text.js";
-import { errorState, loading, note, tag } from "../components/states.js";
+import { workRegion } from "../components/progress.js";
+import { loading, note, tag } from "../components/states.js";
 import { fill, h } from "../core/dom.js";
 import { count, duration, plural } from "../core/format.js";
 import { directed } from "../core/json.js";
-import { pause } from "../core/waiting.js";
-import { tasksOf } from "../maintenance/tasks.js";
+import { followIndexers, progressOf } from "../maintenance/tasks.js";
 import { adviseIndex, isSame } from "./advice.js";
 
 /** CouchDB's reasons why an index was not used, in words. */
@@ -146,7 +146,7 @@ function advice({ database, base, request, plan, before, signal }) {
   }
   if (isSame(plan.index, advised)) return note("success",
     "The index fits this request. No other order of fields would narrow it down more.");
-  const place = h("div.column");
+  const place = workRegion(signal);
   const why = [advised.equal.length
     && `${advised.equal.join(", ")} ${advised.equal.length > 1 ? "are" : "is"} compared with given values`,
     advised.sorted.length && `the result is sorted by ${advised.sorted.join(", ")}`,
@@ -159,46 +159,26 @@ function advice({ database, base, request, plan, before, signal }) {
     exists ? h("p.soft", null, "There is such an index already, but the server did not choose it. The table "
       + "below says why.")
       : mayWrite() && h("div", null, button({ label: "Create the index and compare", icon: "add", kind: "primary",
-        onclick: async () => { await make(); } })));
-  const make = async () => {
-    const status = h("p", { role: "status" }, "Creating the index…"), bar = h("progress.progress",
-      { "aria-label": "Progress of the index", max: 100 });
-    fill(place, h("h3", null, "What would help"), status, bar);
-    const watching = new AbortController();
+        onclick: () => place.run(make) })));
+  const make = async (/** @type {AbortSignal} */ until,
+    /** @type {import("../components/progress.js").ProgressLine} */ line) => {
+    line.show(null, "Creating the index…");
+    // In a partitioned database an index serves one partition unless it is made for all.
+    const isForAll = base === path(database)
+      && (await databaseInfo(database, { signal: until })).props?.partitioned;
+    const fresh = await api.post(path(database, "_index"), { index: { fields: advised.fields },
+      name: advised.names.join("-").slice(0, 80), ...(isForAll && { partitioned: false }) }, { signal: until });
+    line.show(null, "Building the index…");
+    const ends = followIndexers(database, until, (tasks) => {
+      if (tasks.length) line.show(progressOf(tasks), "Building the index…");
+    });
     try {
-      // In a partitioned database an index serves one partition unless it is made for all.
-      const isForAll = base === path(database) && (await databaseInfo(database, { signal })).props?.partitioned;
-      const fresh = await api.post(path(database, "_index"), { index: { fields: advised.fields },
-        name: advised.names.join("-").slice(0, 80), ...(isForAll && { partitioned: false }) }, { signal });
-      status.textContent = "Building the index…";
-      signal.addEventListener("abort", () => watching.abort(), { once: true, signal: watching.signal });
-      watch(database, bar, watching.signal);
       // The first request waits until the index is built; the second shows what it gains.
-      await measure(base, request, signal);
-      const after = await measure(base, request, signal);
-      fill(place, gain(before, after, fresh.name));
-    } catch (error) {
-      if (!signal.aborted) fill(place, errorState(error, make));
-    } finally { watching.abort(); }
+      await measure(base, request, until);
+      return gain(before, await measure(base, request, until), fresh.name);
+    } finally { ends(); }
   };
   return place;
-}
-
-/**
- * Moves a bar by the progress that the server tells of its indexers.
- *
- * @param {string} database
- * @param {HTMLProgressElement} bar
- * @param {AbortSignal} signal
- */
-async function watch(database, bar, signal) {
-  while (!signal.aborted) {
-    try {
-      const own = await tasksOf(database, "indexer", signal) ?? [];
-      if (own.length) bar.value = Math.min(...own.map((/** @type {any} */ one) => one.progress ?? 0));
-    } catch { return; }
-    await pause(400, signal);
-  }
 }
 
 /**

@@ -20,13 +20,15 @@ import { errorState } from "./states.js";
  * A bar with a sentence below it.
  *
  * @param {() => void} [cancel] Adds a button that calls this.
+ * @param {string} [what] What it is the progress of, where there are several.
  * @returns {ProgressLine}
  */
-export function progressLine(cancel) {
-  const bar = h("progress.progress", { max: 1, "aria-label": "Progress" });
+export function progressLine(cancel, what = "") {
+  const bar = h("progress.progress", { max: 1, "aria-label": what ? `Progress of ${what}` : "Progress" });
   const text = h("p.small.soft.grow", { role: "status" });
   const element = h("div.column.tight", { hidden: true }, bar, h("div.row.nowrap", null, text,
-    cancel && button({ label: "Cancel", kind: "small", onclick: cancel })));
+    cancel && button({ label: "Cancel", kind: "small", onclick: cancel,
+      props: what ? { "aria-label": `Cancel ${what}` } : {} })));
   /** @type {ProgressLine["show"]} */
   const show = (fraction, sentence) => {
     element.hidden = false;

@@ -2,10 +2,11 @@
 
 import { address, api, documentPath, send, upload } from "../api/client.js";
 import { button } from "../components/button.js";
-import { ask, openDialog } from "../components/dialog.js";
+import { ask } from "../components/dialog.js";
 import { field, input } from "../components/field.js";
 import { icon } from "../components/icon.js";
 import { menuButton } from "../components/menu.js";
+import { progressLine, workDialog } from "../components/progress.js";
 import { emptyState } from "../components/states.js";
 import { toast } from "../components/toast.js";
 import { fill, h } from "../core/dom.js";
@@ -134,15 +135,12 @@ export class AttachmentsPanel {
   task(file) {
     const stop = new AbortController();
     this.owner.signal.addEventListener("abort", () => stop.abort(), { once: true });
-    const bar = h("progress.progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
-    const state = h("div.small.soft", null, "Waiting");
-    const buttons = h("div.row.nowrap", null, button({
-      title: `Cancel the upload of ${file.name}`, icon: "close", kind: "plain small",
-      onclick: () => { stop.abort(); line.remove(); },
-    }));
+    const progress = progressLine(() => { stop.abort(); line.remove(); }, `the upload of ${file.name}`);
+    const wrong = h("div.row.nowrap", { hidden: true });
     const line = h("li.attachment", null,
       h("div.row.nowrap", null, icon("upload"),
-        h("div.grow", null, h("div.strong", { dir: "auto" }, file.name), state, bar), buttons));
+        h("div.grow", null, h("div.strong", { dir: "auto" }, file.name), progress.element, wrong)));
+    progress.show(0, "Waiting");
     this.tasks.append(line);
     return async () => {
       if (stop.signal.aborted) return;
@@ -151,8 +149,7 @@ export class AttachmentsPanel {
           const answer = await upload(documentPath(this.owner.database, this.owner.id, file.name), file, {
             query: { rev: this.owner.rev() }, signal: stop.signal,
             onProgress: (sent, total) => {
-              bar.value = total ? sent / total : 1;
-              state.textContent = `${bytes(sent)} of ${bytes(total)}`;
+              progress.show(total ? sent / total : 1, `${bytes(sent)} of ${bytes(total)}`);
             },
           });
           await this.owner.revise(answer.rev);
@@ -163,12 +160,16 @@ export class AttachmentsPanel {
         if (stop.signal.aborted) return;
         const { status, message } = /** @type {import("../api/client.js").ApiError} */ (error);
         if (status === 409) await this.owner.revise(null);
-        bar.remove();
-        state.textContent = status === 409 ? "Another writer changed the document. Try again." : message;
-        state.className = "small wrong";
-        buttons.prepend(button({
+        progress.hide();
+        wrong.hidden = false;
+        fill(wrong, h("p.small.wrong.grow", null,
+          status === 409 ? "Another writer changed the document. Try again." : message),
+        button({
           label: "Try again", kind: "small",
           onclick: () => { line.remove(); this.last = this.last.then(this.task(file)); },
+        }),
+        button({
+          title: `Leave ${file.name} out`, icon: "close", kind: "plain small", onclick: () => line.remove(),
         }));
       }
     };
@@ -201,16 +202,21 @@ export class AttachmentsPanel {
     const line = field({
       label: "New name", input: box, hint: "The content is copied to the new name, then the old attachment is deleted.",
     });
-    await openDialog({
-      title: "Rename the attachment", action: "Rename the attachment", body: line,
-      submit: () => this.owner.busy(async () => {
+    await workDialog({
+      title: "Rename the attachment", action: "Rename the attachment", body: line, signal: this.owner.signal,
+      work: (signal, progress) => this.owner.busy(async () => {
         const to = box.value;
         if (!to || to === name) return;
         if (Object.hasOwn(this.attachments, to)) throw new Error("Another attachment has this name.");
+        progress.show(null, "Reading the content");
         const content = await (await send("GET", documentPath(database, id, name), {
-          query: { rev: this.owner.rev() },
+          query: { rev: this.owner.rev() }, signal,
         })).blob();
-        const copy = await upload(documentPath(database, id, to), content, { query: { rev: this.owner.rev() }, type });
+        const copy = await upload(documentPath(database, id, to), content, {
+          query: { rev: this.owner.rev() }, type, signal,
+          onProgress: (sent, total) => progress.show(total ? sent / total : 1, `${bytes(sent)} of ${bytes(total)}`),
+        });
+        // From here on there are two of it, so that this is done in any case.
         const answer = await api.delete(documentPath(database, id, name), { query: { rev: copy.rev } });
         await this.owner.revise(answer.rev);
       }),

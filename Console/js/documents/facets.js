@@ -2,6 +2,7 @@
 
 import { button } from "../components/button.js";
 import { input } from "../components/field.js";
+import { progressLine } from "../components/progress.js";
 import { emptyState, errorState } from "../components/states.js";
 import { debounce, fill, freshID, h } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
@@ -85,44 +86,46 @@ export function facetPanel({ property, names, list, onProperty, onChoose, onClos
       start(false);
     }, 300),
   });
-  const result = h("div.column", { "aria-live": "polite" });
+  const head = h("div.column.tight"), values = h("div.column");
+  const result = h("div.column", { "aria-live": "polite" }, head, values);
 
   /** @param {boolean} isAll */
   const start = async (isAll) => {
     request.abort();
     const mine = request = new AbortController();
     if (!property) {
-      fill(result, emptyState({
+      fill(head);
+      fill(values, emptyState({
         icon: "chart", title: "Choose a property", text: "The panel counts its values. Click one to filter by it.",
       }));
       return;
     }
     const tally = new Tally(property);
     const { source, total } = list();
+    const line = progressLine(() => { mine.abort(); show(tally, total, "sample"); });
     try {
       for await (const rows of isAll ? source.scan(mine.signal, true) : sample(source, total, mine.signal)) {
         if (mine.signal.aborted) return;
         for (const { doc } of rows) if (doc) tally.add(doc);
-        if (isAll) show(tally, total, "counting"); else if (!result.firstChild) show(tally, total, "sample");
+        if (isAll) line.count(tally.docs, total, "Counted: ");
+        if (isAll || !values.firstChild) show(tally, total, isAll ? line : "sample");
       }
       const isWhole = isAll || (total !== null && tally.docs >= total);
       if (!mine.signal.aborted) show(tally, total, isWhole ? "all" : "sample");
-    } catch (error) { if (!mine.signal.aborted) fill(result, errorState(error, () => start(isAll))); }
-  };
-
-  /** @type {(tally: Tally, total: number | null) => void} */
-  const stop = (tally, total) => {
-    request.abort();
-    show(tally, total, "sample");
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      fill(head);
+      fill(values, errorState(error, () => start(isAll)));
+    }
   };
 
   /**
    * @param {Tally} tally
    * @param {number | null} total
-   * @param {"counting" | "sample" | "all"} state
+   * @param {import("../components/progress.js").ProgressLine | "sample" | "all"} state A line while it is counted.
    */
   const show = (tally, total, state) => {
-    const values = tally.sorted(), most = Math.max(tally.missing, values[0]?.count ?? 1);
+    const found = tally.sorted(), most = Math.max(tally.missing, found[0]?.count ?? 1);
     const { count: numeric, sum, least, most: largest } = tally.numbers;
     /** @type {(label: string, number: number, condition: any, isFaint?: boolean) => HTMLElement} */
     const line = (label, number, condition, isFaint = false) =>
@@ -132,27 +135,23 @@ export function facetPanel({ property, names, list, onProperty, onChoose, onClos
       }, h("span.share", { style: { "inline-size": `${(number / most) * 100}%` } }),
       h("span.cut.grow", { dir: "auto", class: isFaint ? "soft" : "" }, label), h("span.number", null, count(number))));
     const documents = plural(tally.docs, "document");
-    fill(result,
-      h("p.small.soft", null, state === "all" ? `In all ${documents}.`
-        : state === "counting" ? `Counted in ${documents} so far…`
-          : `In a sample of ${documents}${total === null ? ", the first" : ` from ${PLACES} places of the list`}.`),
-      state === "counting" && h("progress.progress", {
-        max: total ?? undefined, value: total === null ? undefined : tally.docs, "aria-label": "Counting",
-      }),
-      state !== "all" && h("div", null, state === "counting"
-        ? button({ label: "Stop", icon: "stop", kind: "small", onclick: () => stop(tally, total) })
-          : button({
-            label: total === null ? "Count all" : `Count all ${count(total)}`, kind: "small",
-          onclick: () => { start(true); },
-          })),
+    // The button to cancel stays where it is while counts come.
+    if (typeof state !== "object") fill(head, h("p.small.soft", null, state === "all" ? `In all ${documents}.`
+      : `In a sample of ${documents}${total === null ? ", the first" : ` from ${PLACES} places of the list`}.`),
+    state === "sample" && h("div", null, button({
+      label: total === null ? "Count all" : `Count all ${count(total)}`, kind: "small",
+      onclick: () => { start(true); },
+    })));
+    else if (head.firstChild !== state.element) fill(head, state.element);
+    fill(values,
       numeric > 0 && h("p.small", null,
         `Minimum ${least}, maximum ${largest}, mean ${Number((sum / numeric).toPrecision(5))}`),
-      h("ul", null, values.slice(0, MOST_SHOWN).map(({ value, count: number, isItem }) =>
+      h("ul", null, found.slice(0, MOST_SHOWN).map(({ value, count: number, isItem }) =>
         line(typeof value === "string" && value ? value.slice(0, 100) : short(value, 60), number,
           isItem ? { $elemMatch: { $eq: value } } : value && typeof value === "object" ? { $eq: value } : value)),
       tally.missing > 0 && line("no value", tally.missing, { $exists: false }, true)),
-      values.length > MOST_SHOWN && h("p.small.soft", null,
-        `${plural(values.length - MOST_SHOWN + tally.others, "other value")}.`));
+      found.length > MOST_SHOWN && h("p.small.soft", null,
+        `${plural(found.length - MOST_SHOWN + tally.others, "other value")}.`));
   };
   start(false);
   return Object.assign(h("aside.facets", { "aria-label": "Facets" },

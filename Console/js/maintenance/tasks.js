@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { api } from "../api/client.js";
+import { poll } from "../core/waiting.js";
 
 /**
  * The server's tasks of a kind for a database; null where the user may not see tasks. CouchDB lists a task for each
@@ -20,6 +21,26 @@ export async function tasksOf(database, type, signal) {
     if ([401, 403].includes(/** @type {any} */ (error).status)) return null;
     throw error;
   }
+}
+
+/**
+ * Tells of the indexers of a database now and then, until the function that it gives is called.
+ *
+ * @param {string} database
+ * @param {AbortSignal} signal
+ * @param {(tasks: any[]) => void} tell
+ * @returns {() => void}
+ */
+export function followIndexers(database, signal, tell) {
+  const ends = new AbortController();
+  const leave = () => { signal.removeEventListener("abort", leave); ends.abort(); };
+  signal.addEventListener("abort", leave);
+  // What cannot be told is left out: the work itself says what goes wrong.
+  poll(ends.signal, 500, async () => {
+    const tasks = await tasksOf(database, "indexer", ends.signal).catch(() => null);
+    if (!ends.signal.aborted) tell(tasks ?? []);
+  });
+  return leave;
 }
 
 /**

@@ -6,6 +6,7 @@ import { button } from "../components/button.js";
 import { field, input, select, textarea } from "../components/field.js";
 import { parseExact, plain, showExact, stringifyExact, writeExact } from "../components/json-text.js";
 import { jsonView } from "../components/json-view.js";
+import { workRegion } from "../components/progress.js";
 import { note } from "../components/states.js";
 import { parseObject } from "../core/json.js";
 import { filterNames } from "../live/filters.js";
@@ -44,7 +45,7 @@ export function scopeField({ document, source, signal, onchange }) {
     parameters: field({ label: "Parameters (optional)", input: parameters,
       hint: "A JSON object that the function reads from req.query." }),
   };
-  const result = h("div", { "aria-live": "polite" });
+  const result = workRegion(signal);
   const tell = button({ label: "Preview what is sent", icon: "search", onclick: () => show() });
   const arrange = () => {
     for (const [name, line] of Object.entries(lines)) {
@@ -97,22 +98,17 @@ export function scopeField({ document, source, signal, onchange }) {
       default: return {};
     }
   };
-  const show = async () => {
+  const show = () => {
     const database = source();
     if (!database) {
       fill(result, note("info", "A preview is possible when the source is a database of this server."));
       return;
     }
+    /** @type {import("./scope.js").Scope} */
     let scope;
     try { scope = read(); } catch { return; }
-    const run = new AbortController(), counted = h("span", null, "Counting…");
-    signal.addEventListener("abort", () => run.abort(), { once: true, signal: run.signal });
-    fill(result, h("div.row", null, counted, button({ label: "Cancel", kind: "small", onclick: () => run.abort() })));
-    try { fill(result, drawPreview(await preview(database, scope, run.signal,
-      (so) => { counted.textContent = `Counting: ${count(so)} so far`; }))); } catch (error) {
-      fill(result, run.signal.aborted ? h("p.soft", null, "The preview was cancelled.")
-        : note("danger", /** @type {Error} */ (error).message));
-    } finally { run.abort(); }
+    result.run(async (until, line) => drawPreview(await preview(database, scope, until,
+      (so) => line.show(null, `Counting: ${count(so)} so far`))));
   };
   arrange();
   const element = h("fieldset.panel", null, h("div.body.end", null, h("legend", null, "What is sent"),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { pause } from "../core/waiting.js";
 import { api, path } from "../api/client.js";
 import { databaseInfo, sampleFields } from "../api/couch.js";
 import { isDivan, mayWrite, searches } from "../api/server.js";
@@ -8,9 +7,9 @@ import { button } from "../components/button.js";
 import { ask } from "../components/dialog.js";
 import { menuButton } from "../components/menu.js";
 import { emptyState, loading, tag } from "../components/states.js";
-import { toast, toastError } from "../components/toast.js";
+import { toast } from "../components/toast.js";
 import { fill, h } from "../core/dom.js";
-import { bytes, count, plural } from "../core/format.js";
+import { bytes, plural } from "../core/format.js";
 import { keys } from "../core/keys.js";
 import { link } from "../core/router.js";
 import { useStyle } from "../core/style.js";
@@ -18,8 +17,8 @@ import { databaseCrumbs, databaseTabs } from "../shell/database.js";
 import { createIndex } from "../databases/create-index.js";
 import { readDesigns } from "../databases/designs.js";
 import { choice, indexesOf, KINDS, remove, somePartition, update } from "../databases/indexes.js";
-import { progressLine } from "../components/progress.js";
-import { progressOf, tasksOf } from "../maintenance/tasks.js";
+import { workRegion } from "../components/progress.js";
+import { followIndexers, progressOf } from "../maintenance/tasks.js";
 
 await useStyle("indexes");
 
@@ -79,12 +78,12 @@ class Indexes {
    * @param {Index[]} list
    */
   card(index, list) {
-    const state = h("span"), use = h("p.small.soft"), line = progressLine(), isServed = servesKind(index);
+    const state = h("span"), use = h("p.small.soft"), work = workRegion(this.signal), isServed = servesKind(index);
     fill(state, isServed ? stateTag(index) : tag("Not available", "warning"));
     if (index.kind === "json") this.showChoice(index, list, use);
     const bring = isServed && button({
       label: index.pending === 0 ? "Update again" : "Bring up to date", kind: "small", onclick: () =>
-        this.warmUp(index, line),
+        this.warmUp(index, work),
     });
     const menu = menuButton({
       title: `Actions for ${index.name}`, kind: "plain small",
@@ -108,7 +107,7 @@ class Indexes {
         ? "The server does not report its size and state. The next query that uses it brings it up to date."
         : `${bytes(index.size)}${index.group > 1
           ? `, shared by the ${index.group} views of the design document` : ""}`),
-      line.element);
+      work);
   }
 
   /**
@@ -133,35 +132,23 @@ class Indexes {
    * Brings an index up to date and shows how far the server is.
    *
    * @param {Index} index
-   * @param {import("../components/progress.js").ProgressLine} line
+   * @param {ReturnType<typeof workRegion>} region
    */
-  async warmUp(index, line) {
-    const ends = new AbortController();
-    this.signal.addEventListener("abort", () => ends.abort(), { once: true });
-    line.show(null, "The server is working on it");
-    const watch = async () => {
-      for (;;) {
-        await pause(500, ends.signal);
-        if (ends.signal.aborted) return;
-        const tasks = (await tasksOf(this.database, "indexer", ends.signal))?.filter((task) => (task.design_document
-          ?? index.design) === index.design);
-        const done = tasks?.reduce((sum, task) => sum + (task.changes_done ?? 0), 0);
-        if (tasks?.length) line.show(progressOf(tasks), `${plural(done ?? 0, "change")} read`);
-      }
-    };
-    watch().catch(() => {});
-    try {
-      await update(this.database, index, this.partition, this.signal);
+  warmUp(index, region) {
+    return region.run(async (signal, line) => {
+      line.show(null, "The server is working on it");
+      const ends = followIndexers(this.database, signal, (tasks) => {
+        const own = tasks.filter((task) => (task.design_document ?? index.design) === index.design);
+        const done = own.reduce((sum, task) => sum + (task.changes_done ?? 0), 0);
+        if (own.length) line.show(progressOf(own), `${plural(done, "change")} read`);
+      });
+      try { await update(this.database, index, this.partition, signal); } finally { ends(); }
       toast(index.isPartitioned && !isDivan()
         ? `${index.name} is up to date for partition ${this.partition}. A query of another one may still have to wait.`
         : `${index.name} is up to date.`);
       await this.region.reload();
-    } catch (error) {
-      if (!this.signal.aborted) toastError(error);
-    } finally {
-      ends.abort();
-      line.hide();
-    }
+      return null;
+    });
   }
 
   async create() {
