@@ -26,7 +26,7 @@ const MOST = 50_000;
  * @param {string | string[]} b
  * @returns {Piece[]}
  */
-export function diffLines(a, b) {
+function diffLines(a, b) {
   return difference(typeof a === "string" ? a.split("\n") : a, typeof b === "string" ? b.split("\n") : b);
 }
 
@@ -136,7 +136,7 @@ export function diffView(before, after, { beforeLabel = "Before", afterLabel = "
  * @param {any} value
  * @returns {string}
  */
-export function jsonText(value) { return value === undefined ? "" : JSON.stringify(sorted(value, 0), null, 2); }
+function jsonText(value) { return value === undefined ? "" : JSON.stringify(sorted(value, 0), null, 2); }
 
 /**
  * @param {any} value

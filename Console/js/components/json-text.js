@@ -58,7 +58,7 @@ function afterSpace(text, at) {
  * @param {number} offset
  * @returns {number}
  */
-export function lineOf(text, offset) {
+function lineOf(text, offset) {
   let line = 1;
   for (let at = text.indexOf("\n"); at >= 0 && at < offset; at = text.indexOf("\n", at + 1)) line += 1;
   return line;

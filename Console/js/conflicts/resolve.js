@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { bulkDocuments, rowsOf, saveDocuments } from "../api/couch.js";
-import { api, documentPath, path } from "../api/client.js";
+import { documentPath, path } from "../api/client.js";
 import { readExact, writeExactly } from "../api/exact.js";
 import { get, isEqual, set } from "../core/merge.js";
 import { generation, pathOf } from "../core/revision.js";

@@ -67,7 +67,7 @@ async function saveOver(page, theirs) {
  * @param {Page} page
  * @param {any} error
  */
-export async function theirsGone(page, error) {
+async function theirsGone(page, error) {
   if (error.status !== 404) { notSaved(page, error); return; }
   const gone = await loadDeleted(page.database, page.id, page.ctx.signal).catch(() => null);
   const hadSome = page.base.attachments !== "", attachments = gone?.attachments ?? "";

@@ -164,7 +164,7 @@ export async function deleteSelected({ database, selected, signal, then }) {
  * @param {any} value The value to set, the new name, or the object to merge.
  * @returns {(doc: any) => any}
  */
-export function editing(edit, property, value) {
+function editing(edit, property, value) {
   return (doc) => {
     const next = { ...doc };
     if (edit === "merge") for (const key of Object.keys(value)) set(next, key, value[key]);

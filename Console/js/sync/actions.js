@@ -36,7 +36,7 @@ export async function restart(job) {
  * @param {Job} job
  * @param {() => any} then
  */
-export async function stop(job, then) {
+async function stop(job, then) {
   const isActive = !["completed", "failed"].includes(job.state);
   /** @type {any} */
   let before = null;

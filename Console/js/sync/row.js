@@ -21,7 +21,7 @@ import { scopeOf, stateSentence, stateTag } from "./words.js";
  * @param {Job} job
  * @returns {string}
  */
-export const jobLink = (job) =>
+const jobLink = (job) =>
   link("sync", "job", job.key, { in: job.database === "_replicator" ? "" : job.database });
 
 /**

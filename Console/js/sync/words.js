@@ -71,7 +71,7 @@ function nextAttempt(job, now) {
  * @param {Job} job
  * @returns {number | null}
  */
-export function nextAttemptAt(job) {
+function nextAttemptAt(job) {
   const last = job.history.find((entry) => entry.type === "crashed");
   if (!last) return null;
   const failures = Math.max(job.errorCount, failuresInARow(job.history), 1);

@@ -145,7 +145,7 @@ class DocumentsView {
     /** @type {import("../documents/pages.js").Source} */
     let source;
     try { source = this.source(this.shape !== "ids"); } catch (error) { fill(this.body, errorState(error)); return; }
-    const list = this.list = new DocumentList({
+    this.list = new DocumentList({
       database: this.database, source, shape: this.shape, choice: this.choice, at: this.at, signal,
       empty: () => this.emptyState(), retry: () => this.restart(),
       onOpen: (id) => this.ctx.go(link("db", this.database, "doc", id)),
