@@ -377,6 +377,16 @@ class Components(ConsoleTest):
         b.find("button", "More").click()
         b.gone("menu", seconds=3)
 
+    def test_few_values_of_a_small_line_take_the_width_of_their_time(self):
+        found = self.browser.module("""
+          const { sparkline } = await load('components/chart.js');
+          return [[1, 2, 3], Array(10).fill(1)].map((values) => {
+            const line = sparkline({ label: 'Rate', values, room: 10, width: 100 }).querySelector('.line').getAttribute('d');
+            return [...line.matchAll(/[ML]([\\d.]+) /g)].map((one) => Math.round(one[1]));
+          }).map((all) => [all[0], all.at(-1)]);
+        """)
+        self.assertEqual(found, [[75, 96], [2, 96]])
+
     # Messages and keys
 
     def test_a_message_is_announced_and_can_be_dismissed(self):

@@ -20,8 +20,8 @@ await useStyle("chart");
  *   string }} Lines
  * @typedef {{ label: string, value: number }} Bar
  * @typedef {{ label: string, bars: Bar[], format?: (value: number) => string }} Bars
- * @typedef {{ label: string, values: (number | null)[], width?: number, height?: number, format?: (value: number) =>
- *   string }} Spark
+ * @typedef {{ label: string, values: (number | null)[], room?: number, width?: number, height?: number,
+ *   format?: (value: number) => string }} Spark The width is for `room` values, of which the latest stand at the right.
  */
 
 /** How wide a character of an axis is, at most on the average. */
@@ -303,11 +303,12 @@ export function sparkline(options) {
   const drawing = svg("svg", { role: "img" }), element = h("span.sparkline", null, drawing);
   const update = (/** @type {Partial<Spark>} */ more) => {
     data = { ...data, ...more };
-    const { values, width, height, format } = data, known = /** @type {number[]} */ (values.filter((value) =>
+    const { values, room = 0, width, height, format } = data, known = /** @type {number[]} */ (values.filter((value) =>
       value !== null));
     const low = Math.min(0, ...known), high = Math.max(0, ...known) || (low < 0 ? 0 : 1),
       last = known[known.length - 1];
-    const x = (/** @type {number} */ at) => 2 + at / Math.max(1, values.length - 1) * (width - 6);
+    const step = (width - 6) / Math.max(1, room - 1, values.length - 1);
+    const x = (/** @type {number} */ at) => room ? width - 4 - (values.length - 1 - at) * step : 2 + at * step;
     const y = (/** @type {number} */ value) => height - 3 - (value - low) / (high - low) * (height - 6);
     const line = route(values.map((value, index) => [index, value]), x, y, width);
     const says = known.length

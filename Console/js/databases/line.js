@@ -10,6 +10,7 @@ import { bytes, count, plural } from "../core/format.js";
 import { link } from "../core/router.js";
 import { backUp } from "../maintenance/backup.js";
 import { compact, deleteDatabase, verify } from "../maintenance/operations.js";
+import { REMEMBERED } from "./rates.js";
 
 /**
  * A line of the overview. Its cells are updated where they stand, so that a focus or an open menu stays.
@@ -96,7 +97,8 @@ export function updateRow(row) {
     const cell = /** @type {HTMLElement} */ (line.querySelector(`.${column.key}`));
     const text = column.text?.(row) ?? "";
     if (column.key === "rate") fill(cell, row.history.some((rate) => rate > 0)
-      && sparkline({ label: "Changes a second", values: row.history, width: 72, height: 20, format: rateText }),
+      && sparkline({ label: "Changes a second", values: row.history, room: REMEMBERED, width: 72, height: 20,
+        format: rateText }),
     h("span", null, text));
     else if (cell.textContent !== text) fill(cell, text);
   }

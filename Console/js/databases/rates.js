@@ -16,7 +16,8 @@ import { pause, poll, whileShown } from "../core/waiting.js";
  */
 
 const EVERY = 2000;
-const REMEMBERED = 30;
+/** How many rates a row keeps. */
+export const REMEMBERED = 30;
 const IN_TURN = 50;
 /** How long a list of databases is good for, in milliseconds: at least, and for each of them. */
 const LISTED = { least: 10_000, each: 2 };

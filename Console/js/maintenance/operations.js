@@ -103,7 +103,7 @@ function verdict({ state, problems = [] }) {
   return h("div.column", null,
     note("danger", `${plural(problems.length, "problem")} found. `
       + "Copy what you can read (Back up), then restore the database from a backup."),
-    h("ul.column.tight.problems", null, problems.slice(0, 200).map((problem) =>
+    h("ul.column.tight.scroll-y", null, problems.slice(0, 200).map((problem) =>
       h("li", null, h("span.tag.danger", null, problem.kind), " ", problem.message))),
     problems.length > 200 && h("p.soft", null, `The first 200 of ${problems.length} are shown.`));
 }

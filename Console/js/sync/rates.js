@@ -6,7 +6,7 @@
  * @typedef {{ at: number, read: number, written: number }} Look
  * @typedef {{ read: number, written: number }} Rate Documents a second.
  */
-const KEPT = 60;
+export const KEPT = 60;
 
 export class Rates {
   constructor() {

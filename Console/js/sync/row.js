@@ -8,6 +8,7 @@ import { icon } from "../components/icon.js";
 import { menuButton } from "../components/menu.js";
 import { tag } from "../components/states.js";
 import { actions } from "./actions.js";
+import { KEPT } from "./rates.js";
 import { scopeOf, stateSentence, stateTag } from "./words.js";
 
 /**
@@ -48,7 +49,7 @@ export function endsOf(job) {
 export function syncRow(job, ctx, reload) {
   let latest = job;
   const state = h("span"), sentence = h("p.small.soft"), error = h("p.small.wrong"), numbers = h("div.sync-numbers");
-  const spark = sparkline({ label: "Documents written a second", values: [], width: 90 });
+  const spark = sparkline({ label: "Documents written a second", values: [], room: KEPT, width: 90 });
   const element = h("li.sync-row", null,
     h("div.column.tight", null,
       h("div.row", null, h("a.strong", { href: jobLink(job), dir: "auto" }, job.key), state),
