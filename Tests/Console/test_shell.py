@@ -15,6 +15,16 @@ class Everybody(ConsoleTest):
             b.find("link", place)
         self.assertEqual(b.js("return document.querySelector('.places [aria-current=page]').innerText.trim()"), "Databases")
 
+    def test_the_current_part_of_a_database_is_in_sight_on_a_narrow_page(self):
+        b = self.browser
+        self.server.database("parts")
+        b.open("#/db/parts/live")
+        b.size(390, 800)
+        for part in ("live", "access", "docs"):
+            b.go(f"#/db/parts/{part}")
+            b.until(lambda: b.js("""const { left, right } = document.querySelector('.tabs [aria-current]').getBoundingClientRect();
+              return left >= 0 && right <= innerWidth"""), f"the tab of {part} is in sight")
+
     def test_the_title_of_the_window_names_the_view(self):
         self.browser.open("#/")
         self.assertEqual(self.browser.driver.title, "Databases · Divan")

@@ -16,9 +16,11 @@ export function linkTabs({ label, tabs }) {
   const element = h("nav.tabs", { "aria-label": label }, tabs.map((tab) =>
     h("a", { href: tab.href, "aria-current": tab.isCurrent ? "page" : undefined },
       tab.icon && icon(tab.icon), tab.label)));
-  // On a narrow page the current one may stand beyond the edge; it is in the page in the next moment.
-  requestAnimationFrame(() => {
-    element.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  });
+  const current = element.querySelector("a[aria-current]");
+  // On a narrow page the current one may stand beyond the edge. The first call comes once it is in the page.
+  new ResizeObserver(() => {
+    if (!(current instanceof HTMLElement)) return;
+    element.scrollLeft = current.offsetLeft - element.offsetLeft - (element.clientWidth - current.offsetWidth) / 2;
+  }).observe(element);
   return element;
 }

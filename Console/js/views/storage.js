@@ -99,7 +99,7 @@ function space({ sizes }, indexes) {
     h("div.stack", { "aria-hidden": "true" }, parts.map((part, index) =>
       h("span", { class: `series-${index + 1}`, style: { "flex-grow": part.size / total } }))),
     h("ul.legend", null, parts.map((part, index) => h("li", null, h("span.swatch", { class: `series-${index + 1}` }),
-      h("div", null, h("p", null, part.label, " ", h("strong", null, bytes(part.size)),
+      h("div", null, h("p", null, part.label, " ", h("strong.whole", null, bytes(part.size)),
         h("span.soft", null, ` (${share(part.size / total)})`)), h("p.small.soft", null, part.hint))))),
   ]);
 }
