@@ -39,9 +39,10 @@ final class CoveredColumns {
         (self.columns, self.idColumns) = (columns, idColumns)
     }
 
-    /// The values of the columns; nil when the row does not tell all of them.
-    func values(in row: Span<UInt8>) throws -> [JSONValue?]? {
-        var values = [JSONValue?](repeating: nil, count: count)
+    /// Appends the values of the columns; false, with some values appended, when the row does not tell all of them.
+    func append(from row: Span<UInt8>, to values: inout [JSONValue?]) throws -> Bool {
+        let start = values.count
+        values.append(contentsOf: repeatElement(nil, count: count))
         var offset = 0
         do throws(RowKeyCoder.Failure) {
             for columns in columns {
@@ -52,16 +53,16 @@ final class CoveredColumns {
                 }
                 let value = try coder.decode(row, at: &offset)
                 switch value {
-                case .null, .bool, .string: for column in columns { values[column] = value }
-                default: return nil
+                case .null, .bool, .string: for column in columns { values[start + column] = value }
+                default: return false
                 }
             }
         } catch {
             throw IndexCorruption("A row's key is damaged.")
         }
-        guard !idColumns.isEmpty else { return values }
+        guard !idColumns.isEmpty else { return true }
         let id = JSONValue.string(try RowKey.documentID(in: row, at: offset).text)
-        for column in idColumns { values[column] = id }
-        return values
+        for column in idColumns { values[start + column] = id }
+        return true
     }
 }

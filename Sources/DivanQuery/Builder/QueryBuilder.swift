@@ -49,14 +49,8 @@ public struct SelectClause: Sendable {
 /// Design documents are not found, deleted documents only by queries that ask for `Meta.isDeleted`.
 /// Without `orderBy` rows come in no certain order.
 public struct SelectQuery: Sendable {
-    let columns: [SelectResult]
-    let isDistinct: Bool
-    let source: DataSource
-    var joins: [Join] = []
-    var condition: ExpressionNode?
-    var grouping: [ExpressionNode] = []
-    var groupCondition: ExpressionNode?
-    var ordering: [Ordering] = []
+    /// All that is the same in the copies of the query, which have other values of parameters.
+    private(set) var form: SelectForm
     var limit: Int?
     var offset = 0
 
@@ -64,14 +58,18 @@ public struct SelectQuery: Sendable {
     public var parameters: JSONObject = [:]
 
     init(columns: [SelectResult], isDistinct: Bool, source: DataSource) {
-        self.columns = columns
-        self.isDistinct = isDistinct
-        self.source = source
+        form = SelectForm(
+            SelectForm.Clauses(columns: columns, isDistinct: isDistinct, source: source))
     }
 
-    private func with(_ change: (inout SelectQuery) -> Void) -> SelectQuery {
-        var query = self
-        change(&query)
+    var clauses: SelectForm.Clauses { form.clauses }
+    var source: DataSource { form.clauses.source }
+
+    /// The query with some of its clauses changed.
+    func with(_ change: (inout SelectForm.Clauses) throws -> Void) rethrows -> SelectQuery {
+        var (query, clauses) = (self, form.clauses)
+        try change(&clauses)
+        query.form = SelectForm(clauses)
         return query
     }
 
@@ -106,12 +104,16 @@ public struct SelectQuery: Sendable {
 
     /// Limits how many rows the query gives, after skipping some.
     public func limit(_ limit: Int?, offset: Int = 0) -> SelectQuery {
-        with { ($0.limit, $0.offset) = (limit, offset) }
+        var query = self
+        (query.limit, query.offset) = (limit, offset)
+        return query
     }
 
     /// Gives parameters their values.
     public func bind(_ parameters: JSONObject) -> SelectQuery {
-        with { query in for (name, value) in parameters { query.parameters[name] = value } }
+        var query = self
+        for (name, value) in parameters { query.parameters[name] = value }
+        return query
     }
 
     /// Runs the query.

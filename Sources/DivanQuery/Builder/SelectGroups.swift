@@ -67,14 +67,14 @@ struct SelectGroups {
     private var rowID: [UInt8] = []
     private var all: [Group] = []
 
-    init(_ plan: SelectPlan) {
+    init(_ plan: SelectPlan, _ packedCondition: PackedCondition?) {
         let nodes =
             plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
         columns = nodes
         grouping = plan.grouping
         let aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
         self.aggregates = aggregates
-        condition = plan.packedCondition
+        condition = packedCondition
         packed = PackedColumns(plan.grouping, aggregates, source: plan.sourceName)
         // Without grouping there is one group, be it empty.
         if plan.grouping.isEmpty { _ = placeOfKey() }

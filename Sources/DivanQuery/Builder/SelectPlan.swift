@@ -18,21 +18,20 @@ struct SelectPlan {
     var keys: [String]
     var columns: [ExpressionNode]
     var lookups: [Lookup] = []
-    var condition: ExpressionNode?
-    /// The condition as look-ups in packed documents; nil where it is more than that.
-    private(set) var packedCondition: PackedCondition?
+    private(set) var condition: ExpressionNode?
     var grouping: [ExpressionNode]
     var groupCondition: ExpressionNode?
     var ordering: [(node: ExpressionNode, isDescending: Bool)]
     /// The collation of the indexes that may be used.
-    var collation: Collation
-
+    private(set) var collation: Collation
+    /// The names of all sources.
+    private let names: [String]
     /// Whether rows are made of groups of documents.
-    var isGrouped: Bool {
-        !grouping.isEmpty
-            || (columns + [groupCondition].compactMap(\.self) + ordering.map(\.node))
-                .contains { !$0.aggregates.isEmpty }
-    }
+    let isGrouped: Bool
+    /// Whether deleted documents are wanted, too.
+    private(set) var includesDeleted: Bool
+    /// Whether the query asks when documents expire.
+    private(set) var asksForExpiration: Bool
 
     /// Every expression in it.
     var nodes: [ExpressionNode] {
@@ -49,12 +48,6 @@ struct SelectPlan {
             }
     }
 
-    /// Whether all documents may be added to groups where they lie, in whatever order.
-    var countsInPlace: Bool {
-        countsOnly && lookups.isEmpty && !includesDeleted
-            && (condition == nil || packedCondition != nil)
-    }
-
     /// The columns that tell which group or document a row is of; none when some are not selected.
     var identifyingColumns: [Int] {
         guard isGrouped else {
@@ -67,44 +60,62 @@ struct SelectPlan {
         return found.count == grouping.count ? found : []
     }
 
-    /// Whether deleted documents are wanted, too.
-    var includesDeleted: Bool {
-        nodes.contains { node in
-            node.contains { if case .meta(.isDeleted, _) = $0 { true } else { false } }
-        }
-    }
-
     init(_ query: SelectQuery) throws {
-        let names = [query.source.name].compactMap(\.self) + query.joins.compactMap(\.source.name)
-        func ready(_ node: ExpressionNode) throws -> ExpressionNode {
-            try node.mapped { try Self.bound($0, query.parameters, names) }
-        }
         guard query.offset >= 0, query.limit ?? 0 >= 0 else {
             throw DatabaseError(.invalidQuery, "limit and offset count rows; use 0 or more.")
+        }
+        if let kept = query.form.keptPlan {
+            self = kept
+        } else {
+            self = try SelectPlan(withoutConditionOf: query)
+            if !query.form.hasParametersOutsideCondition { query.form.keep(self) }
+        }
+        guard let asked = query.clauses.condition else { return }
+        let names = names
+        let condition = try asked.mapped { try Self.bound($0, query.parameters, names) }
+        try Self.refuseAggregates([condition])
+        self.condition = condition
+        collation = condition.firstCollation ?? collation
+        includesDeleted = includesDeleted || condition.asksForDeletions
+        asksForExpiration = asksForExpiration || condition.asksForExpiration
+    }
+
+    private init(withoutConditionOf query: SelectQuery) throws {
+        let clauses = query.clauses
+        let names =
+            [clauses.source.name].compactMap(\.self) + clauses.joins.compactMap(\.source.name)
+        func ready(_ node: ExpressionNode) throws -> ExpressionNode {
+            try node.mapped { try Self.bound($0, query.parameters, names) }
         }
         guard NameSet(names).count == names.count else {
             throw DatabaseError(.invalidQuery, "Two sources of the query have the same name.")
         }
-        sourceName = query.source.name
-        keys = Self.keys(query.columns)
-        columns = try query.columns.map { try ready($0.node) }
-        condition = try query.condition.map(ready)
-        grouping = try query.grouping.map(ready)
-        groupCondition = try query.groupCondition.map(ready)
-        ordering = try query.ordering.map { (try ready($0.node), $0.isDescending) }
-        collation =
-            condition?.firstCollation ?? ordering.first.map { $0.node.collation ?? .raw } ?? .raw
-        var known = [query.source.name].compactMap(\.self)
-        for join in query.joins {
+        self.names = names
+        sourceName = clauses.source.name
+        keys = Self.keys(clauses.columns)
+        columns = try clauses.columns.map { try ready($0.node) }
+        grouping = try clauses.grouping.map(ready)
+        groupCondition = try clauses.groupCondition.map(ready)
+        ordering = try clauses.ordering.map { (try ready($0.node), $0.isDescending) }
+        collation = ordering.first?.node.collation ?? .raw
+        var known = [clauses.source.name].compactMap(\.self)
+        for join in clauses.joins {
             lookups.append(try Self.lookup(join, query, known, ready))
             known += [join.source.name].compactMap(\.self)
         }
-        for node in [condition].compactMap(\.self) + grouping + lookups.map(\.id)
-        where !node.aggregates.isEmpty {
+        let ofRows = columns + [groupCondition].compactMap(\.self) + ordering.map(\.node)
+        isGrouped = !grouping.isEmpty || ofRows.contains { !$0.aggregates.isEmpty }
+        let all = ofRows + lookups.map(\.id) + grouping
+        includesDeleted = all.contains(where: \.asksForDeletions)
+        asksForExpiration = all.contains(where: \.asksForExpiration)
+        try Self.refuseAggregates(grouping + lookups.map(\.id))
+    }
+
+    private static func refuseAggregates(_ nodes: [ExpressionNode]) throws {
+        guard nodes.allSatisfy(\.aggregates.isEmpty) else {
             throw DatabaseError(
                 .invalidQuery, "An aggregate stands where there are no groups yet; use having.")
         }
-        packedCondition = condition.flatMap { PackedCondition($0, source: sourceName) }
     }
 
     /// A name for each column; two of the same name are told apart by numbers.
@@ -190,6 +201,10 @@ struct SelectPlan {
 }
 
 extension ExpressionNode {
+    fileprivate var asksForDeletions: Bool {
+        contains { if case .meta(.isDeleted, _) = $0 { true } else { false } }
+    }
+
     fileprivate func isOf(source name: String) -> Bool {
         switch self {
         case .property(_, name), .meta(_, name), .document(name): true

@@ -56,19 +56,25 @@ extension SelectQuery {
         self.init(
             columns: columns, isDistinct: object["DISTINCT"]?.bool ?? false,
             source: reader.sources.first ?? source)
-        for (key, value) in object {
-            switch key {
-            case "WHAT", "DISTINCT": break
-            case "FROM": joins = try reader.joins(value)
-            case "WHERE": condition = try reader.expression(value)
-            case "HAVING": groupCondition = try reader.expression(value)
-            case "GROUP_BY": grouping = try reader.list(value, key).map(reader.expression)
-            case "ORDER_BY": ordering = try reader.list(value, key).map(reader.ordering)
-            case "LIMIT": limit = try reader.count(value, key)
-            case "OFFSET": offset = try reader.count(value, key)
-            default: throw QueryJSON.failure("has a part '\(key)' that is not known")
+        var (most, first) = (Int?.none, 0)
+        self = try with { clauses in
+            for (key, value) in object {
+                switch key {
+                case "WHAT", "DISTINCT": break
+                case "FROM": clauses.joins = try reader.joins(value)
+                case "WHERE": clauses.condition = try reader.expression(value)
+                case "HAVING": clauses.groupCondition = try reader.expression(value)
+                case "GROUP_BY":
+                    clauses.grouping = try reader.list(value, key).map(reader.expression)
+                case "ORDER_BY":
+                    clauses.ordering = try reader.list(value, key).map(reader.ordering)
+                case "LIMIT": most = try reader.count(value, key)
+                case "OFFSET": first = try reader.count(value, key)
+                default: throw QueryJSON.failure("has a part '\(key)' that is not known")
+                }
             }
         }
+        (limit, offset) = (most, first)
     }
 
     private static func sources(_ json: JSONValue?, _ first: DataSource) throws -> [DataSource] {

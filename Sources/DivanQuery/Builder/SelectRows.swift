@@ -7,17 +7,20 @@ public import DivanJSON
 public struct SelectRows: RandomAccessCollection, Sendable {
     /// The names of the columns, in order.
     public let keys: [String]
-    let values: [[JSONValue?]]
     /// The columns that tell which document or group a row is of; none when there are no such columns.
-    var identifying: [Int] = []
+    let identifying: [Int]
+    /// The values of all rows, one row behind the other.
+    private var values: [JSONValue?] = []
+    private var rowCount = 0
 
     /// The position of the first row.
     public var startIndex: Int { 0 }
     /// The position after the last row.
-    public var endIndex: Int { values.count }
+    public var endIndex: Int { rowCount }
     /// The row at a position.
     public subscript(position: Int) -> SelectRow {
-        SelectRow(keys: keys, values: values[position])
+        let start = position * keys.count
+        return SelectRow(keys: keys, values: values[start..<start + keys.count])
     }
 
     /// All rows as Swift values.
@@ -30,24 +33,65 @@ public struct SelectRows: RandomAccessCollection, Sendable {
     }
 }
 
+extension SelectRows {
+    /// No rows yet.
+    init(keys: [String], identifying: [Int], capacity: Int) {
+        (self.keys, self.identifying) = (keys, identifying)
+        values.reserveCapacity(capacity * keys.count)
+    }
+
+    /// Adds a row.
+    ///
+    /// - Parameter fill: Appends the row's values; false when it cannot, and then there is no row.
+    /// - Returns: What `fill` returned.
+    /// - Throws: What `fill` throws; the rows are of no use then.
+    mutating func append(_ fill: (inout [JSONValue?]) throws -> Bool) rethrows -> Bool {
+        let start = values.count
+        guard try fill(&values) else {
+            values.removeSubrange(start...)
+            return false
+        }
+        rowCount += 1
+        return true
+    }
+
+    /// Leaves the last row out.
+    mutating func removeLast() {
+        values.removeLast(keys.count)
+        rowCount -= 1
+    }
+
+    /// Keeps some rows, after skipping some.
+    mutating func keep(_ limit: Int?, after offset: Int) {
+        let first = Swift.min(offset, rowCount)
+        let kept = Swift.min(limit ?? .max, rowCount - first)
+        guard kept < rowCount else { return }
+        values = Array(values[first * keys.count..<(first + kept) * keys.count])
+        rowCount = kept
+    }
+}
+
 /// One row: a value for each column, or none where it is missing.
 public struct SelectRow: Sendable {
     /// The names of the columns, in order.
     public let keys: [String]
-    let values: [JSONValue?]
+    let values: ArraySlice<JSONValue?>
 
     /// The value of a column; absent where it is missing, or there is no such column.
     public subscript(key: String) -> Fragment {
         guard let index = keys.firstIndex(where: { $0.hasSameBytes(as: key) }) else {
             return Fragment(JSONValue?.none)
         }
-        return Fragment(values[index])
+        return self[index]
     }
 
     /// The value of a column by its place.
     public subscript(index: Int) -> Fragment {
-        values.indices.contains(index) ? Fragment(values[index]) : Fragment(JSONValue?.none)
+        Fragment(keys.indices.contains(index) ? value(at: index) : nil)
     }
+
+    /// The value of a column that there is.
+    func value(at index: Int) -> JSONValue? { values[values.startIndex + index] }
 
     /// The values that are not missing, by column.
     public var properties: JSONObject {
@@ -77,6 +121,7 @@ extension SelectRow: Equatable {
 extension SelectRows: Equatable {
     /// Equal when columns and rows are, in the same order.
     public static func == (left: SelectRows, right: SelectRows) -> Bool {
-        left.keys.hasSameBytes(as: right.keys) && left.values == right.values
+        left.keys.hasSameBytes(as: right.keys) && left.rowCount == right.rowCount
+            && left.values == right.values
     }
 }

@@ -27,7 +27,10 @@ final class SelectRun {
     private var scope: ExpressionScope?
     /// The bytes of a value that the condition is on.
     private var conditionKey: [UInt8] = []
-    private var keys: [String] { plan.keys }
+    /// The condition as look-ups in packed documents; nil where it is more than that.
+    private lazy var packedCondition = plan.condition.flatMap {
+        PackedCondition($0, source: plan.sourceName)
+    }
     /// Whether the report says which indexes were not read.
     private var explainsUnused = false
 
@@ -43,10 +46,9 @@ final class SelectRun {
 
     /// Runs the query and tells which way it went.
     func runReporting() throws -> (rows: SelectRows, path: AccessPath) {
-        let (values, report) = try perform()
-        let rows = SelectRows(keys: keys, values: values, identifying: plan.identifyingColumns)
+        let (rows, report) = try perform()
         // No row of an index tells when a document expires.
-        let isLasting = !plan.includesDeleted && !plan.nodes.contains(where: \.asksForExpiration)
+        let isLasting = !plan.includesDeleted && !plan.asksForExpiration
         return (rows, isLasting ? report.path : .documents(.all))
     }
 
@@ -57,51 +59,59 @@ final class SelectRun {
 
     func explain() throws -> FindExplanation {
         explainsUnused = true
-        let (values, report) = try perform()
-        let sort = query.ordering.map {
+        let (rows, report) = try perform()
+        let sort = query.clauses.ordering.map {
             SortKey(
                 SelectResult(node: $0.node, alias: nil).name ?? "an expression",
                 isDescending: $0.isDescending)
         }
-        return report.explanation(results: values.count, order: sort)
+        return report.explanation(results: rows.count, order: sort)
     }
 
-    private func perform() throws -> (values: [[JSONValue?]], report: QueryReport) {
+    private var noRows: SelectRows {
+        SelectRows(
+            keys: plan.keys, identifying: plan.identifyingColumns,
+            capacity: min(query.limit ?? 0, Self.mostExpected))
+    }
+
+    /// Room for as many rows is made before there are any.
+    private static let mostExpected = 1_000
+
+    private func perform() throws -> (rows: SelectRows, report: QueryReport) {
         if plan.isGrouped { return try performGrouped() }
-        var rows: [[JSONValue?]] = []
+        let isDistinct = query.clauses.isDistinct
+        var rows = noRows
         var seen = Set<[UInt8]>()
         let begin = { [self] in
-            (rows, seen, last, scope) = ([], [], nil, nil)
+            (rows, seen, last, scope) = (noRows, [], nil, nil)
         }
-        func add(_ row: [JSONValue?]) {
-            if query.isDistinct, !seen.insert(identity(row)).inserted { return }
-            rows.append(row)
+        func add(_ fill: (inout [JSONValue?]) throws -> Bool) throws -> Bool {
+            guard try rows.append(fill) else { return false }
+            if isDistinct, let row = rows.last, !seen.insert(identity(row.values)).inserted {
+                rows.removeLast()
+            }
+            return true
         }
-        var planned = planned(isWindowed: !query.isDistinct)
+        var planned = planned(isWindowed: !isDistinct)
         if planned.isConstraintWhole {
             planned.rowTaker = { [plan] map in
                 let source = plan.sourceName
                 guard let covered = CoveredColumns(plan.columns, source: source, map: map) else {
                     return nil
                 }
-                return { row in
-                    guard let values = try covered.values(in: row) else { return false }
-                    add(values)
-                    return true
-                }
+                return { row in try add { try covered.append(from: row, to: &$0) } }
             }
         }
         let report = try planned.run(begin: begin) {
             document, snapshot in
             guard let scope = try scope(document, snapshot, isFound: true) else { return true }
-            add(try plan.columns.map { try $0.value(in: scope) })
-            return true
+            return try add { values in
+                for column in plan.columns { values.append(try column.value(in: scope)) }
+                return true
+            }
         }
-        return (query.isDistinct ? windowed(rows) : rows, report)
-    }
-
-    private func windowed<T>(_ rows: [T]) -> [T] {
-        Array(rows.dropFirst(query.offset).prefix(query.limit ?? .max))
+        if isDistinct { rows.keep(query.limit, after: query.offset) }
+        return (rows, report)
     }
 
     // MARK: - Documents
@@ -177,8 +187,8 @@ final class SelectRun {
         {
             return last.isRow ? scope : nil
         }
-        let isTested = isFound || plan.packedCondition != nil
-        if !isFound, let packed = plan.packedCondition,
+        let isTested = isFound || packedCondition != nil
+        if !isFound, let packed = packedCondition,
             !document.body.withBytes({ packed.holds(in: $0, &conditionKey) })
         {
             last = (document.id, document.sequence, false)
@@ -227,36 +237,44 @@ final class SelectRun {
 
     // MARK: - Groups
 
-    private func performGrouped() throws -> (values: [[JSONValue?]], report: QueryReport) {
-        var groups = SelectGroups(plan)
-        var result: [[JSONValue?]] = []
+    private func performGrouped() throws -> (rows: SelectRows, report: QueryReport) {
+        var groups = SelectGroups(plan, packedCondition)
         let begin = { [self] in
-            (groups, last, scope) = (SelectGroups(plan), nil, nil)
+            (groups, last, scope) = (SelectGroups(plan, packedCondition), nil, nil)
         }
         var planned = planned(isWindowed: false)
         // A live query needs to know each document.
-        if plan.countsInPlace, examined == nil, groups.takesDocumentsInPlace {
+        if countsInPlace, examined == nil, groups.takesDocumentsInPlace {
             planned.take = { try groups.add($0, $1) }
         }
         let report = try planned.run(begin: begin) { document, snapshot in
             if let scope = try scope(document, snapshot) { try groups.add(scope) }
             return true
         }
-        var rows: [(order: [UInt8], values: [JSONValue?])] = []
+        var found: [(order: [UInt8], values: [JSONValue?])] = []
         for group in groups.inOrder {
             guard try plan.groupCondition.map({ try group.truth($0) }) ?? true else { continue }
             let values = try plan.columns.map { try group.value($0) }
-            rows.append((try order(of: group), values))
+            found.append((try order(of: group), values))
         }
-        if !plan.ordering.isEmpty { rows.sort { $0.order.precedes($1.order) } }
-        result = windowed(distinct(rows.map(\.values)))
-        return (result, report)
+        if !plan.ordering.isEmpty { found.sort { $0.order.precedes($1.order) } }
+        var rows = noRows
+        var seen = Set<[UInt8]>()
+        for (_, values) in found
+        where !query.clauses.isDistinct || seen.insert(identity(values[...])).inserted {
+            _ = rows.append {
+                $0 += values
+                return true
+            }
+        }
+        rows.keep(query.limit, after: query.offset)
+        return (rows, report)
     }
 
-    private func distinct(_ rows: [[JSONValue?]]) -> [[JSONValue?]] {
-        guard query.isDistinct else { return rows }
-        var seen = Set<[UInt8]>()
-        return rows.filter { seen.insert(identity($0)).inserted }
+    /// Whether all documents may be added to groups where they lie, in whatever order.
+    private var countsInPlace: Bool {
+        plan.countsOnly && plan.lookups.isEmpty && !plan.includesDeleted
+            && (plan.condition == nil || packedCondition != nil)
     }
 
     private func order(of group: SelectGroups.Group) throws -> [UInt8] {
@@ -272,7 +290,7 @@ final class SelectRun {
     }
 
     /// Bytes that are the same for equal values.
-    private func identity(_ values: [JSONValue?]) -> [UInt8] {
+    private func identity(_ values: ArraySlice<JSONValue?>) -> [UInt8] {
         var bytes: [UInt8] = []
         for value in values {
             if let value {
