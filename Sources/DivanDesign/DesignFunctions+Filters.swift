@@ -15,7 +15,7 @@ extension DesignFunctions {
     package func passes(
         _ documents: [Document], through name: String, _ request: JSONObject
     ) throws -> [Bool] {
-        try DatabaseError.naming(document.id) { () throws(ScriptError) in
+        try DatabaseError.naming(document.id, "The filter '\(name)'") { () throws(ScriptError) in
             let texts = ScriptText.array(documents.map { ScriptText.text($0) })
             let answer = try call(
                 ["filters", name], [texts, ScriptText.text(.object(request))])

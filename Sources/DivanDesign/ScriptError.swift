@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
+internal import DivanJSON
+
 /// What can go wrong when a script runs.
 ///
 /// ```swift
@@ -54,11 +57,25 @@ public struct ScriptError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// What a script answered in place of a result.
     package static func script(name: String, reason: String) -> ScriptError {
-        ScriptError(
-            .script, "The script failed; the reason that it gave is not shown here.", name: name,
-            reason: reason)
+        let shown = ownNames.contains(name) ? " (\(name))" : ""
+        return ScriptError(
+            .script, "The script failed\(shown); the reason that it gave is not shown here.",
+            name: name, reason: reason)
     }
+
+    /// The names of exceptions that are shown: any other may be a script's, and have content of documents.
+    private static let ownNames: NameSet = [
+        "Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError",
+        "URIError",
+        "unnamed_error", "compilation_error", "invalid_require_path", "not_found", "render_error",
+        "map_runtime_error", "reduce_overflow_error", "forbidden", "unauthorized",
+    ]
 
     /// The message.
     public var description: String { message }
+}
+
+extension ScriptError: LastingError {
+    /// Whether the script itself has failed, which it does again.
+    package var isLasting: Bool { code == .script }
 }

@@ -112,11 +112,12 @@ final class ScriptMapper: GroupMapper {
 extension DatabaseError {
     /// Runs functions of a design document, and makes an error of theirs one of the database.
     static func naming<T>(
-        _ id: DocumentID, _ body: () throws(ScriptError) -> T
+        _ id: DocumentID, _ function: String = "A function",
+        _ body: () throws(ScriptError) -> T
     ) throws(DatabaseError) -> T {
         do throws(ScriptError) { return try body() } catch {
             throw DatabaseError(
-                .scriptFailed, "A function of '\(id)' does not run: \(error.message)",
+                .scriptFailed, "\(function) of '\(id)' does not run: \(error.message)",
                 documentID: id, underlying: error)
         }
     }

@@ -146,7 +146,9 @@ extension ReplicationError {
             }
         let isTransient: Bool =
             switch error.code {
-            case .databaseBusy, .databaseSuspended, .storageFull, .io, .scriptFailed: true
+            case .databaseBusy, .databaseSuspended, .storageFull, .io: true
+            // A function that throws does so again; one that was too slow may be faster.
+            case .scriptFailed: !((error.underlying as? any LastingError)?.isLasting ?? false)
             default: false
             }
         self.init(

@@ -30,6 +30,10 @@ package protocol ResponseProducer: AnyObject, Sendable {
     /// Which threads make the pieces.
     var lane: ProductionLane { get }
 
+    /// Whether the first piece may fail by what the request asked for: it is then made before the head of the answer is
+    /// sent, and its error is the answer.
+    var beginsBeforeHead: Bool { get }
+
     /// Hands over what to call when there may be more after `.wait`.
     func whenReady(_ wake: @escaping @Sendable () -> Void)
 
@@ -39,6 +43,12 @@ package protocol ResponseProducer: AnyObject, Sendable {
 
     /// Says that the server wants no more.
     func cancel()
+}
+
+/// How long the head of an answer waits for the first piece.
+enum HeadDelay {
+    /// Clients wait longer for an answer to begin.
+    static let longest = Duration.seconds(5)
 }
 
 /// Which threads make the pieces of an answer. None waits behind those of another kind.
@@ -68,6 +78,8 @@ protocol ResponseSteps: Sendable {
     /// See `ResponseProducer`.
     var lane: ProductionLane { get }
     /// See `ResponseProducer`.
+    var beginsBeforeHead: Bool { get }
+    /// See `ResponseProducer`.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void)
     /// See `ResponseProducer`.
     mutating func conclude()
@@ -78,6 +90,8 @@ protocol ResponseSteps: Sendable {
 extension ResponseSteps {
     /// Most answer what there is.
     var lane: ProductionLane { .answers }
+    /// Most cannot fail by what was asked.
+    var beginsBeforeHead: Bool { false }
     /// Most never wait.
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {}
     /// Most end anyway.
@@ -91,11 +105,13 @@ extension ResponseSteps {
 /// State: the value, guarded by its mutex, which is held while a step is made.
 final class SteppedProducer<Steps: ResponseSteps>: ResponseProducer {
     let lane: ProductionLane
+    let beginsBeforeHead: Bool
     private let steps: Mutex<Steps>
 
     /// Makes a producer of its steps.
     init(_ steps: Steps) {
         lane = steps.lane
+        beginsBeforeHead = steps.beginsBeforeHead
         self.steps = Mutex(steps)
     }
 

@@ -38,6 +38,9 @@ struct ChangesFeed: ResponseSteps {
     private var following: ListenerToken?
     private var hasGoneBack = false
     private var isConcluding = false
+    /// What is sent with the first row, or once the client has waited for long.
+    private var heldHead: [UInt8] = []
+    private let beginning = ContinuousClock.now
 
     private enum Phase {
         case head, rows, foot, done
@@ -60,6 +63,8 @@ struct ChangesFeed: ResponseSteps {
         }
         return request.mode == .normal ? .answers : .feeds
     }
+
+    var beginsBeforeHead: Bool { request.filter.isFunction }
 
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake
@@ -96,10 +101,11 @@ struct ChangesFeed: ResponseSteps {
             if request.mode == .normal || request.mode == .longpoll {
                 text.raw("{\"results\":[\n")
             }
-            // A longpoll's head is sent at once, for clients that time out without one.
-            if request.mode == .longpoll { return emit(text) }
-        case .rows: break
+            // A longpoll's head is sent at once, for clients that time out without one. Only a function may fail before.
+            if request.mode == .longpoll, !beginsBeforeHead { return emit(text) }
+        case .rows: swap(&text.bytes, &heldHead)
         }
+        let head = text.bytes.count
         let isAtEnd = try left == 0 || step(&text)
         // What is left is told by the next feed, from here on.
         let isBreaking = isConcluding && request.mode != .normal
@@ -107,6 +113,12 @@ struct ChangesFeed: ResponseSteps {
             phase = .foot
             if text.bytes.isEmpty { return try piece() }
             return emit(text)
+        }
+        if beginsBeforeHead, !isAtEnd, text.bytes.count == head,
+            beginning.duration(to: .now) < HeadDelay.longest
+        {
+            heldHead = text.bytes
+            return .wait(.zero)
         }
         if !text.bytes.isEmpty { return emit(text) }
         return isAtEnd ? pause() : .wait(.zero)

@@ -84,6 +84,7 @@ final class KeptAnswer: ResponseProducer {
     }
 
     var lane: ProductionLane { source?.lane ?? .answers }
+    var beginsBeforeHead: Bool { source?.beginsBeforeHead ?? false }
 
     @discardableResult
     private func checking(_ check: (@Sendable () throws -> Void)?) -> KeptAnswer {

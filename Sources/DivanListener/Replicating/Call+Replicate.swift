@@ -62,6 +62,8 @@ extension Call {
         case .database where (error.underlying as? DatabaseError)?.code == .databaseClosed:
             HTTPFailure(404, "db_not_found", error.message)
         case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
+        case .database where (error.underlying as? DatabaseError)?.code == .scriptFailed:
+            HTTPFailure(500, "replication_error", error.message)
         default: HTTPFailure(500, "replication_error", error.message)
         }
     }

@@ -371,12 +371,21 @@ package struct Router: Sendable {
         var response: ListenerResponse
         var user: ListenerUser?
         do { response = try make(&user) } catch {
-            let name = head.identifier.map { " (request \($0))" } ?? ""
-            response = ErrorResponse.response(
-                to: error, of: "\(head.method) \(path(of: head))\(name)")
+            response = ErrorResponse.response(to: error, of: name(of: head))
             challenge(&response, head, user)
         }
         return finish(response, head, user)
+    }
+
+    /// The answer to a request whose answer failed before anything of it was sent.
+    package func fail(_ error: any Error, _ head: RequestHead) -> ListenerResponse {
+        finish(ErrorResponse.response(to: error, of: name(of: head)), head, nil)
+    }
+
+    /// What the log calls a request.
+    private func name(of head: RequestHead) -> String {
+        let identifier = head.identifier.map { " (request \($0))" } ?? ""
+        return "\(head.method) \(path(of: head))\(identifier)"
     }
 
     /// Which lane a request belongs into.

@@ -261,7 +261,7 @@ final class Exchange: Sendable {
         server.run(lane, for: head, refused: refuse) { [self, request] in
             if case .signingIn = lane, isPointless { return refuse() }
             server.leaveDescriptors()
-            finish(respond(request, lane))
+            begin(respond(request, lane))
         }
         return true
     }
@@ -290,6 +290,41 @@ final class Exchange: Sendable {
     private func finish(_ response: ListenerResponse) {
         state.withLock { $0.response = response }
         resume()
+    }
+
+    /// Sends an answer on its way: at once, or when the first piece of its body is there, where that may fail.
+    private func begin(_ response: ListenerResponse) {
+        guard case .stream(let producer, _) = response.body, producer.beginsBeforeHead else {
+            return finish(response)
+        }
+        state.withLock { state in
+            state.response = response
+            state.producer = producer
+        }
+        producer.whenReady { [weak self] in self?.wake() }
+        makeFirst(producer, until: .now + HeadDelay.longest)
+    }
+
+    /// Has a worker make the first piece, before the head is sent.
+    private func makeFirst(_ producer: any ResponseProducer, until end: ContinuousClock.Instant) {
+        server.produce(in: producer.lane) { [self] in
+            do {
+                let production = try producer.next()
+                if production == .wait(.zero), .now < end, !state.withLock({ $0.isAbandoned }) {
+                    return makeFirst(producer, until: end)
+                }
+                state.withLock { state in
+                    if case .bytes(let bytes) = production { state.piece = bytes }
+                    state.hasEnded = production == .end
+                }
+            } catch {
+                state.withLock { state in
+                    guard let head = state.head else { return }
+                    state.response = server.handler.fail(error, head)
+                }
+            }
+            resume()
+        }
     }
 
     private func answer() -> Bool {

@@ -36,6 +36,8 @@ package protocol HTTPRequestHandler: Sendable {
     func largestBody(of identity: Identity) -> Int
     /// Answers a request that takes less time than to hand it to another thread; nil for all others.
     func answerAtOnce(_ request: ListenerRequest) -> ListenerResponse?
+    /// The answer to a request whose answer failed before anything of it was sent.
+    func fail(_ error: any Error, _ head: RequestHead) -> ListenerResponse
     /// Where a request waits for its turn, so that none holds up those of another kind.
     func lane(_ request: ListenerRequest) -> Router.Lane
     /// The memory for bodies that come in and are too long to be kept for each connection.

@@ -56,6 +56,10 @@ import Testing
             return ListenerResponse(status: 401)
         }
 
+        func fail(_ error: any Error, _ head: RequestHead) -> ListenerResponse {
+            ListenerResponse(status: 500)
+        }
+
         func refuse(_ failure: HTTPFailure, _ head: RequestHead) -> ListenerResponse {
             ListenerResponse(status: failure.status)
         }

@@ -71,9 +71,15 @@ extension HTTPPeer {
 
     /// The error of a feed that is refused. A server has one answer for a database that is missing and for a filter.
     private func refusal(of response: WireResponse) async throws -> ReplicationError {
-        var error = ReplicationError(response, try await response.beginning(), "_changes", at: name)
+        let body = try await response.beginning()
+        var error = ReplicationError(response, body, "_changes", at: name)
         if error.status == 400, feed.filter != nil || feed.selector != nil {
             error.code = .invalidSetting
+        }
+        if let filter = feed.filter, Self.tellsOfFunction(body) {
+            error.isTransient = false
+            error.message = "The filter '\(filter)' fails. \(error.message)"
+            return error
         }
         guard let filter = feed.filter, error.code == .notFound, try await information().exists
         else { return error }
@@ -81,6 +87,18 @@ extension HTTPPeer {
         error.message = "The filter '\(filter)' is not there. \(error.message)"
         return error
     }
+
+    /// Whether a refusal is that of a filter function, which throws again each time: it has the name of an exception, where
+    /// CouchDB has words of its own for what goes wrong with the server.
+    private static func tellsOfFunction(_ body: [UInt8]) -> Bool {
+        let name = (try? PackedValue(parsing: body))?["error"]?.string ?? ""
+        return functionErrors.contains(name)
+    }
+
+    private static let functionErrors: NameSet = [
+        "Error", "EvalError", "InternalError", "RangeError", "ReferenceError", "SyntaxError",
+        "TypeError", "URIError", "unnamed_error", "compilation_error", "invalid_require_path",
+    ]
 
     /// How long a server may say nothing before it is taken for gone: two heartbeats, and a little.
     var silence: Duration { feed.heartbeat * 2 + .seconds(5) }
