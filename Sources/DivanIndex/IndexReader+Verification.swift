@@ -123,7 +123,11 @@ extension IndexReader {
         -> Bool
     {
         if compare(left, right) == 0 { return true }
-        guard !comparingValues else { return false }
-        return try Partials.Node(left).count == Partials.Node(right).count
+        let (left, right) = (try Partials.Node(left), try Partials.Node(right))
+        guard left.count == right.count else { return false }
+        guard comparingValues else { return true }
+        // Another release has other words for the same failure.
+        if case (.failure, .failure) = (left.reduced, right.reduced) { return true }
+        return false
     }
 }

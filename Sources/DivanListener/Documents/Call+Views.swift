@@ -101,6 +101,7 @@ extension Call {
         if hidesDocuments { (query.skip, query.limit) = (0, nil) }
         let result = try query.run()
         // They stay until the client has the last one.
+        query.valueOfFailure = { ["error": "builtin_reduce_error", "reason": .string($0)] }
         try reserve(result.heldBytes)
         var listing = ViewListing(self, result, isReduced: isReduced)
         if hidesDocuments { (listing.toSkip, listing.left) = (skip, limit ?? .max) }

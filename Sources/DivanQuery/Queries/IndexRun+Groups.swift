@@ -9,8 +9,20 @@ extension IndexRun {
     func reduce(
         _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
     ) throws -> [QueryRow] {
-        guard let value = try self.value(index, ranges, reducer) else { return [] }
+        guard let value = try valueOrFailure(index, ranges, reducer) else { return [] }
         return windowed([made(.null, value)])
+    }
+
+    /// What the rows of ranges reduce to, or what stands for that where the query wants to be told of failures.
+    private func valueOrFailure(
+        _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
+    ) throws -> JSONValue? {
+        guard let valueOfFailure = query.valueOfFailure else {
+            return try value(index, ranges, reducer)
+        }
+        do { return try value(index, ranges, reducer) } catch let error as ReductionFailure {
+            return valueOfFailure(error.description)
+        }
     }
 
     /// What the rows of ranges reduce to; nil when there are none.
@@ -56,7 +68,7 @@ extension IndexRun {
         while groups.count < wanted, let key = try firstKey(index, rest) {
             let (group, name) = group(of: key)
             let inside = group.clamped(to: range)
-            let value = try reducer.flatMap { try self.value(index, [inside], $0) }
+            let value = try reducer.flatMap { try valueOrFailure(index, [inside], $0) }
             groups.append(made(name, value))
             if query.descending {
                 rest.upper = inside.lower

@@ -107,6 +107,8 @@ public struct ViewQuery: Sendable {
     public var includeOffset = false
     /// When the index is brought up to date; a live query always does so before.
     public var updateMode = UpdateMode.before
+    /// Makes what a row or group has for a value whose reduction failed, of the failure's text; nil to throw it.
+    package var valueOfFailure: (@Sendable (_ reason: String) -> JSONValue)?
     /// For a query of all documents: which of them.
     public var allDocumentsMode = AllDocumentsMode.allDocuments
     /// Keeps the rows for which it returns true. `skip` and `limit` count those.

@@ -100,8 +100,10 @@ struct SumReducer: ViewReducer, AddingReducer {
             }
             return .object(sum)
         default:
-            guard let left = left.double, let right = right.double else { throw refusal }
-            let sum = left + right
+            guard let first = left.double, let second = right.double else {
+                throw refusal(of: left.double == nil ? left : right)
+            }
+            let sum = first + second
             guard sum.isFinite else { throw ReduceFailure("The sum is larger than any number.") }
             return .double(sum)
         }
@@ -111,14 +113,15 @@ struct SumReducer: ViewReducer, AddingReducer {
         switch value {
         case .array(let elements): for element in elements { _ = try checked(element) }
         case .object(let members): for member in members { _ = try checked(member.value) }
-        default: guard value.double != nil else { throw refusal }
+        default: guard value.double != nil else { throw refusal(of: value) }
         }
         return value
     }
 
-    private static let refusal = ReduceFailure(
-        "The built-in sum needs values that are numbers, or arrays or objects of them; change what the "
-            + "map function emits.")
+    private static func refusal(of value: JSONValue) -> ReduceFailure {
+        ReduceFailure(
+            value, "The built-in sum needs values that are numbers, or arrays or objects of them")
+    }
 }
 
 extension PackedValue {
@@ -145,8 +148,7 @@ struct StatisticsReducer: ViewReducer {
         for value in values {
             guard let number = value.double, number.isFinite else {
                 throw ReduceFailure(
-                    "The built-in statistics need values that are numbers; change what the map "
-                        + "function emits.")
+                    value.jsonValue(), "The built-in statistics need values that are numbers")
             }
             total.add(number, exactly: value.int64)
         }

@@ -143,8 +143,7 @@ struct MedianReducer: ViewReducer {
         for value in values {
             guard let number = value.double, number.isFinite else {
                 throw ReduceFailure(
-                    "The built-in median needs values that are numbers; change what the map "
-                        + "function emits.")
+                    value.jsonValue(), "The built-in median needs values that are numbers")
             }
             numbers.append(number)
         }

@@ -167,6 +167,20 @@ extension ViewReducer {
 struct ReduceFailure: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }
+
+    /// Refuses a value, of which the sentence says what it is and not what is in it.
+    init(_ value: JSONValue, _ need: String) {
+        let kind =
+            switch value {
+            case .null: "null"
+            case .bool: "a boolean"
+            case .string: "a string"
+            case .array: "an array"
+            case .object: "an object"
+            case .integer, .unsigned, .double, .number: "a number that is too large"
+            }
+        self.init("\(need), not \(kind); change what the map function emits.")
+    }
 }
 
 /// A function of the app as a reducer.

@@ -54,6 +54,33 @@ import Testing
         }
     }
 
+    @Test
+    func `a row whose reduction fails has the error as its value, and the others have theirs`()
+        throws
+    {
+        try database.save(MutableDocument(["kind": "y", "n": "secret"]))
+        let reason: JSONValue = .string(
+            "The built-in sum needs values that are numbers, or arrays or objects of them, not a "
+                + "string; change what the map function emits.")
+        let error: JSONValue = ["error": "builtin_reduce_error", "reason": reason]
+        #expect(rows("") == [["key": .null, "value": error]])
+        #expect(
+            rows("?group=true") == [["key": "x", "value": 6], ["key": "y", "value": error]])
+        #expect(rows("?startkey=%22y%22") == [["key": .null, "value": error]])
+        #expect(rows("?endkey=%22x%22") == [["key": .null, "value": 6]])
+        #expect(rows("?reduce=false").count == 7)
+        // In Swift the query fails.
+        #expect(throws: DatabaseError.self) { try database.view(named: "app/byKind").query().run() }
+    }
+
+    @Test func `statistics of texts are an error of their group`() throws {
+        let design = #"{"views":{"v":{"map":"kind","reduce":"_stats"}}}"#
+        #expect(site.send("PUT", "/db/_design/s", design).status == 201)
+        let rows = site.send("GET", "/db/_design/s/_view/v").json["rows"]
+        #expect(rows?[0]?["value"]?["error"] == "builtin_reduce_error")
+        #expect(rows?[0]?["value"]?["reason"]?.string?.contains("not null") == true)
+    }
+
     /// The pieces in which an answer comes.
     private func pieces(_ target: String) throws -> [[UInt8]] {
         let head = RequestHead(method: "GET", target: target, headers: ["Host": "localhost"])
