@@ -36,12 +36,26 @@ extension Accounts {
             + "HttpOnly; SameSite=\(sites)\(domain)\(secure ? "; Secure" : "")"
     }
 
+    /// The header field that takes a cookie away.
+    static let noCookie = "AuthSession=; Version=1; Path=/; HttpOnly; Max-Age=0"
+
+    /// The bytes of a cookie; nil when it is no base64.
+    private static func bytes(ofCookie token: String) -> [UInt8]? {
+        var text = String(token.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
+        while text.utf8.count % 4 != 0 { text += "=" }
+        return Base64.decode(text)
+    }
+
+    /// Whether a cookie has the form of one, perhaps of another server under the same name.
+    static func isWellFormed(cookie token: String) -> Bool {
+        guard let bytes = bytes(ofCookie: token) else { return false }
+        return bytes.count { $0 == UInt8(ascii: ":") } >= 2
+    }
+
     /// The user of a cookie; nil when it is forged or has ended.
     func user(cookie token: String, now: Int64 = Accounts.now) -> (ListenerUser, end: Int64)? {
         refresh()
-        var text = String(token.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        while text.utf8.count % 4 != 0 { text += "=" }
-        guard let bytes = Base64.decode(text), bytes.count > 33 else { return nil }
+        guard let bytes = Self.bytes(ofCookie: token), bytes.count > 33 else { return nil }
         let body = Array(bytes[..<(bytes.count - 32)])
         // `name:end:`; a name may contain colons, also at its ends.
         guard body.last == UInt8(ascii: ":"),

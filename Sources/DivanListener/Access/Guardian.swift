@@ -132,6 +132,9 @@ struct Guardian: Sendable {
             return user
         }
         guard let token = Self.cookie(head), isOwnOrigin(head) else { return anonymous }
+        guard token.isEmpty || Accounts.isWellFormed(cookie: token) else {
+            throw Self.malformedCookie
+        }
         guard case (var user, let end)? = accounts.user(cookie: token) else { return anonymous }
         // Past a tenth of its time it is renewed.
         let seconds = accounts.settings.sessionSeconds
@@ -165,6 +168,12 @@ struct Guardian: Sendable {
 
     private static var wrongPassword: HTTPFailure {
         .unauthorized("Name or password is incorrect.")
+    }
+    /// What is no session of any server; the browser is told to forget it.
+    private static var malformedCookie: HTTPFailure {
+        HTTPFailure(
+            400, "bad_request", "Malformed AuthSession cookie. Please clear your cookies.",
+            headers: ["Set-Cookie": Accounts.noCookie])
     }
     private static var locked: HTTPFailure {
         .forbidden("Account is temporarily locked due to multiple authentication failures")

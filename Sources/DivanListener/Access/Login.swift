@@ -12,7 +12,7 @@ struct Login: Sendable {
 
     /// Reads an object.
     ///
-    /// - Throws: `HTTPFailure` 401 when it has no name or no password.
+    /// - Throws: `HTTPFailure` 400 when it has no name, or two.
     init(_ object: JSONObject) throws {
         var fields = QueryParameters()
         for key in Self.names { fields[key] = object[key]?.string }
@@ -21,17 +21,34 @@ struct Login: Sendable {
 
     /// Reads a form.
     ///
-    /// - Throws: `HTTPFailure` 401 when it has no name or no password, or another one when it is no form.
+    /// - Throws: `HTTPFailure` 400 when it has no name, or two, or is no form.
     init(form: [UInt8]) throws { try self.init(QueryParameters(form[...])) }
 
     private init(_ fields: QueryParameters) throws {
-        guard let name = fields["name"] ?? fields["username"], let password = fields["password"]
-        else { throw HTTPFailure.unauthorized("Name or password is incorrect.") }
-        (self.name, self.password) = (name, password)
+        guard let name = fields["username"] ?? fields["name"] else {
+            throw HTTPFailure.badRequest("request body must contain a username")
+        }
+        guard name.hasSameBytes(as: fields["name"] ?? name) else {
+            throw HTTPFailure.badRequest("request body contains different usernames")
+        }
+        // Without one it is wrong.
+        (self.name, self.password) = (name, fields["password"] ?? "")
     }
 
     /// Whether a body is an object of JSON, and not a form.
     static func isObject(_ headers: HTTPHeaders) -> Bool {
         headers["Content-Type"]?.hasBytePrefix("application/json") ?? false
+    }
+
+    /// Refuses a body that says that it is neither.
+    ///
+    /// - Throws: `HTTPFailure` 415.
+    static func checkType(_ headers: HTTPHeaders) throws {
+        let form = "application/x-www-form-urlencoded"
+        guard isObject(headers) || headers["Content-Type"]?.hasBytePrefix(form) ?? false else {
+            throw HTTPFailure(
+                415, "bad_content_type",
+                "Content-Type must be '\(form)' or 'application/json'")
+        }
     }
 }

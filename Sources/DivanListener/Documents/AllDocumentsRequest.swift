@@ -56,6 +56,9 @@ struct AllDocumentsRequest: Sendable {
         showsConflicts = try query.flag("include_conflicts") || onlyConflicts
         updateSequence = try query.flag("update_seq")
         try query.checkMapOnly()
+        // They mean nothing here, and are checked as those of a view.
+        _ = try Call.updateMode(query)
+        for name in ["stable", "sorted"] { _ = try query.flag(name) }
         skip = try query.count("skip") ?? 0
         limit = try query.count("limit")
         if try query.flag("attachments") { format.attachments = .inline }
@@ -68,7 +71,9 @@ struct AllDocumentsRequest: Sendable {
         if let list {
             guard let items = list.array else { throw HTTPFailure.keysNoArray }
             let isRange = ["key", "startkey", "endkey"].contains(where: query.names)
-            if !items.isEmpty, isRange { throw HTTPFailure.keysAndRange }
+            // The same key by both is one.
+            let isSame = try items.count == 1 && items.first == query.json("key")
+            if !items.isEmpty, isRange, !isSame { throw HTTPFailure.keysAndRange }
             keys = items
         }
         if let key = try query.json("key") {

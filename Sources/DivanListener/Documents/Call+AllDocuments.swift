@@ -81,7 +81,12 @@ extension Call {
         guard let queries = try objectBody()["queries"]?.array else {
             throw HTTPFailure.badRequest("`queries` member must be an array.")
         }
-        return queries.map { $0.object ?? [:] }
+        return try queries.map { query in
+            guard let object = query.object else {
+                throw HTTPFailure.badRequest("Each of the `queries` must be an object.")
+            }
+            return object
+        }
     }
 }
 

@@ -13,7 +13,12 @@ extension Call {
         let view = try view(name(0), name(1))
         var parameters = query
         // As in CouchDB, the query counts where both say something.
-        for (key, value) in try bodyOptions() where !parameters.names(key) {
+        let options = try bodyOptions()
+        guard options["queries"] == nil else {
+            throw HTTPFailure.badRequest(
+                "The `queries` parameter is no longer supported at this endpoint")
+        }
+        for (key, value) in options where !parameters.names(key) {
             parameters[key] = Self.parameter(key, value)
         }
         // An index that is not brought up to date tells less than the database.
@@ -96,12 +101,12 @@ extension Call {
             throw HTTPFailure.forbidden(
                 "Reduced views are not served: they show what is not yours.")
         }
+        query.valueOfFailure = { ["error": "builtin_reduce_error", "reason": .string($0)] }
         let (skip, limit) = (query.skip, query.limit)
         // Rows that are hidden do not count, so they are passed over and counted when they are written.
         if hidesDocuments { (query.skip, query.limit) = (0, nil) }
         let result = try query.run()
         // They stay until the client has the last one.
-        query.valueOfFailure = { ["error": "builtin_reduce_error", "reason": .string($0)] }
         try reserve(result.heldBytes)
         var listing = ViewListing(self, result, isReduced: isReduced)
         if hidesDocuments { (listing.toSkip, listing.left) = (skip, limit ?? .max) }
@@ -119,7 +124,7 @@ extension Call {
 
     /// When the index is brought up to date: `update` as in CouchDB 3, or `stale` as before it, whose
     /// `false` is Couchbase Lite's.
-    private static func updateMode(_ given: QueryParameters) throws -> ViewQuery.UpdateMode {
+    static func updateMode(_ given: QueryParameters) throws -> ViewQuery.UpdateMode {
         switch (given["update"], given["stale"]) {
         case (nil, nil), ("true", _), (nil, "false"): return .before
         case ("false", _), (nil, "ok"): return .never
@@ -160,7 +165,9 @@ extension Call {
             query.keys = list
         }
         if query.keys != nil, given["keys"] != nil,
-            query.startKey != nil || query.endKey != nil || given["key"] != nil
+            query.startKey != nil || query.endKey != nil || given["key"] != nil,
+            try given["key"] == nil || given.json("key") != given.json("keys")?[0]
+                || given.json("keys")?.array?.count != 1
         {
             throw HTTPFailure.keysAndRange
         }

@@ -55,6 +55,12 @@ extension Call {
 
     /// `PUT /{db}`
     func createDatabase() throws -> ListenerResponse {
+        for name in ["q", "n"] {
+            guard let text = query[name] else { continue }
+            guard let number = Int(text, radix: 10), number > 0 else {
+                throw HTTPFailure.badRequest("The `\(name)` value should be a positive integer.")
+            }
+        }
         let isPartitioned = try asksForPartitions
         guard Manager.isValidDatabaseName(databaseName) else {
             throw HTTPFailure(
@@ -100,6 +106,7 @@ extension Call {
 
     /// `POST /{db}/_ensure_full_commit`
     func ensureFullCommit() throws -> ListenerResponse {
+        try checkContentType()
         let database = try database
         try database.sync()
         return .json(
@@ -107,8 +114,9 @@ extension Call {
             status: 201)
     }
 
-    /// `POST /{db}/_compact`, `_view_cleanup`
+    /// `POST /{db}/_compact`
     func compact() throws -> ListenerResponse {
+        try checkContentType()
         let database = try database
         site.tasks.start("database_compaction", database.name) { report in
             _ = try database.compact { report($0.completed, $0.total) }
@@ -118,12 +126,14 @@ extension Call {
 
     /// `POST /{db}/_view_cleanup`: deletes the indexes of views that no design document has. Views of the app are deleted by it.
     func cleanViews() throws -> ListenerResponse {
+        try checkContentType()
         try database.designDocuments.removeUnusedIndexes()
         return .done(status: 202)
     }
 
     /// `POST /{db}/_compact/{ddoc}`: indexes need no compaction of their own.
     func compactViews() throws -> ListenerResponse {
+        try checkContentType()
         guard try hasDesign(name(0)) else { throw HTTPFailure.missing }
         return .done(status: 202)
     }

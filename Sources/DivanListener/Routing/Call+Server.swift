@@ -111,6 +111,7 @@ extension Call {
     /// `POST /_session`
     func login() throws -> ListenerResponse {
         let next = try nextPath()
+        try Login.checkType(headers)
         let login =
             Login.isObject(headers)
             ? try Login(objectBody()) : try Login(form: request.body.bytes(limit: 64 * 1_024))
@@ -156,8 +157,7 @@ extension Call {
 
     /// `DELETE /_session`
     func logout() throws -> ListenerResponse {
-        ListenerResponse.done().with(
-            "Set-Cookie", "AuthSession=; Version=1; Path=/; HttpOnly; Max-Age=0")
+        ListenerResponse.done().with("Set-Cookie", Accounts.noCookie)
     }
 
     private var isSecure: Bool { request.head.isSecure }

@@ -91,7 +91,7 @@ import Testing
             let login = site.send(
                 "POST", "/_session", "name=\(user)&password=\(password)",
                 ["Content-Type": "application/x-www-form-urlencoded"])
-            let cookie = login.headers["Set-Cookie"] ?? "AuthSession=bm9uZQ"
+            let cookie = login.headers["Set-Cookie"] ?? "AuthSession=YW5uOjE6bm9uZQ"
             return Self.withHeader(url, "Cookie", String(cookie.prefix { $0 != ";" }))
         }
     }

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "name=ann", "name=%", String(repeating: "name=ann&password=x", count: 400),
+        "", "password=x", "name=%", String(repeating: "name=ann&password=x", count: 400),
     ])
     func `a sign-in that gives none, or is long, waits with others of its kind`(body: String) throws
     {

@@ -24,7 +24,8 @@ import Testing
             site.router.respond(
                 ListenerRequest(
                     RequestHead(
-                        method: "POST", target: "/db/_bulk_docs", headers: ["Host": "localhost"]),
+                        method: "POST", target: "/db/_bulk_docs",
+                        headers: ["Host": "localhost", "Content-Type": "application/json"]),
                     body: try file(text))))
     }
 

@@ -107,7 +107,7 @@ import Testing
     }
 
     private func send(_ path: String, _ text: String, _ way: Way = .memory) throws -> TestAnswer {
-        var headers: HTTPHeaders = ["Host": "localhost"]
+        var headers: HTTPHeaders = ["Host": "localhost", "Content-Type": "application/json"]
         let body: RequestBody
         switch way {
         case .memory: body = .bytes(Array(text.utf8))
@@ -182,7 +182,8 @@ import Testing
             site.router.respond(
                 ListenerRequest(
                     RequestHead(
-                        method: "POST", target: "/db/_bulk_docs", headers: ["Host": "localhost"]),
+                        method: "POST", target: "/db/_bulk_docs",
+                        headers: ["Host": "localhost", "Content-Type": "application/json"]),
                     body: .file(try spool.finish()))))
         #expect(answer.status == 201)
         #expect(answer.json.array?.count == 1)
@@ -258,7 +259,10 @@ import Testing
                 ListenerRequest(
                     RequestHead(
                         method: "POST", target: "/db/_bulk_get",
-                        headers: ["Host": "localhost", "Accept": "multipart/mixed"]),
+                        headers: [
+                            "Host": "localhost", "Accept": "multipart/mixed",
+                            "Content-Type": "application/json",
+                        ]),
                     body: .bytes(Array(body.utf8)))))
         #expect(parts.status == 200)
         #expect(parts.text.components(separatedBy: #""n":1"#).count == 3)

@@ -58,6 +58,7 @@ import Testing
                     "REV", with: revision.description)
             }
             head.headers["Host"] = "localhost"
+            if edit.method == "POST" { head.headers["Content-Type"] = "application/json" }
             let body = Array(edit.body.replacing("REV", with: revision.description).utf8)
             return TestAnswer(
                 site.router.respond(ListenerRequest(head, body: .bytes(body))))

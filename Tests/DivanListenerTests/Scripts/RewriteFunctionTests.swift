@@ -117,7 +117,8 @@ struct RewriteFunctionTests {
 
     @Test func `a request that reads becomes only one that reads`() throws {
         let site = try site(
-            "return {path: req.query.path, method: req.query.method, body: '{}'}")
+            "return {path: req.query.path, method: req.query.method, body: '{}', "
+                + "headers: {'Content-Type': 'application/json'}}")
         for (path, method) in [
             ("../../c", "PUT"), ("../../_bulk_docs", "POST"), ("../../_security", "PUT"),
             ("_rewrite/x", "POST"), ("_update/u", "POST"), ("../..", "DELETE"),

@@ -67,6 +67,11 @@ final class RawClient {
     func request(_ method: String, _ target: String, _ headers: [String] = [], _ body: [UInt8] = [])
     {
         var head = ["\(method) \(target) HTTP/1.1", "Host: localhost"] + headers
+        if method == "POST",
+            !headers.contains(where: { $0.lowercased().hasPrefix("content-type:") })
+        {
+            head.append("Content-Type: application/json")
+        }
         if !body.isEmpty { head.append("Content-Length: \(body.count)") }
         write(head.joined(separator: "\r\n") + "\r\n\r\n")
         write(body)

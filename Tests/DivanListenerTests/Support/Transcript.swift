@@ -54,6 +54,9 @@ final class TestSite: Sendable {
         var head = RequestHead(method: method, target: target, headers: headers)
         head.certificate.key = key
         if head.headers["Host"] == nil { head.headers["Host"] = "localhost" }
+        if method == "POST", head.headers["Content-Type"] == nil {
+            head.headers["Content-Type"] = "application/json"
+        }
         let request = ListenerRequest(head, body: .bytes(body))
         // The daemon's thread and a worker give the same answer, unless something has happened between the two.
         for _ in 0..<9 {
