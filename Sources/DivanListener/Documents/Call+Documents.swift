@@ -23,12 +23,13 @@ extension Call {
         try checkLength(document.body.byteCount)
         if format.showsExpiration { format.expiration = try database.expirationDate(of: id) }
         let tag = "\"\(document.revisionID)\""
-        if format.isPlain, Self.matches(headers["If-None-Match"], tag) {
+        let isTagged = format.isTagged(document, tree)
+        if isTagged, format.attachments == .stubs, Self.matches(headers["If-None-Match"], tag) {
             return ListenerResponse(status: 304).with("ETag", tag)
         }
         if let failure = format.missingContent(of: document, tree) { throw failure }
         var response = try write(document, tree, format)
-        if format.isPlain || format.attachments != .stubs { response.headers["ETag"] = tag }
+        if isTagged { response.headers["ETag"] = tag }
         return response
     }
 
@@ -61,7 +62,9 @@ extension Call {
         return try Self.taking(isNew) {
             try checkID(id)
             let (received, attachments) = try receiveDocument()
-            return try save(id, received, attachments, isNew)
+            // What is deleted by a change is not created.
+            let status = received.isDeleted ? 200 : 201
+            return try save(id, received, attachments, isNew, status: status)
         }
     }
 
@@ -99,7 +102,7 @@ extension Call {
 
     private func save(
         _ id: DocumentID, _ received: ReceivedDocument,
-        _ attachments: NameMap<AttachmentContent>, _ isNew: Bool
+        _ attachments: NameMap<AttachmentContent>, _ isNew: Bool, status: Int = 201
     ) throws -> ListenerResponse {
         try received.checkLengths(site.configuration.settings)
         // One that was made elsewhere says in its history what it is.
@@ -116,9 +119,12 @@ extension Call {
                     id, history: history, isDeleted: received.isDeleted, body: received.body,
                     attachments: attachments)
             }
-            return written(id, history[0])
+            return written(id, history[0], status: status)
         }
-        do { return written(id, try edit(id, received, attachments, base: base)) } catch {
+        do {
+            return written(
+                id, try edit(id, received, attachments, base: base), status: status)
+        } catch {
             guard isBatch, ErrorResponse.failure(for: error).status == 409 else { throw error }
             return Self.batched(id)
         }

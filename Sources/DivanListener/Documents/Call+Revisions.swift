@@ -107,9 +107,7 @@ extension Call {
     private func checkWriting(_ id: DocumentID, _ received: ReceivedDocument, isNew: Bool) throws {
         if id.isDesign {
             guard try isDatabaseAdmin else {
-                // A replicator passes over what is forbidden, and stops at the other.
-                let reason = "You are not a db or server admin."
-                throw isNew ? HTTPFailure.unauthorized(reason) : refusal(reason)
+                throw refusal("You are not a db or server admin.")
             }
             if !received.isDeleted {
                 try DesignDocumentForm.check(

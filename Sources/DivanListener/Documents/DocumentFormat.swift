@@ -69,9 +69,14 @@ struct DocumentFormat: Sendable {
         revisions || revisionsInfo || conflicts || deletedConflicts || !knownRevisions.isEmpty
     }
 
-    /// Whether it is written as plainly as can be, so that its revision is its ETag.
-    var isPlain: Bool {
-        !needsTree && !localSequence && !showsExpiration && attachments == .stubs
+    /// Whether a document as it is written follows from its revision, which is then its ETag, as in CouchDB: a history
+    /// does, and the conflicts of a document that has none.
+    func isTagged(_ document: Document, _ tree: RevisionTree?) -> Bool {
+        guard !revisionsInfo, !localSequence, !showsExpiration else { return false }
+        guard conflicts || deletedConflicts else { return true }
+        return tree?.leaves.allSatisfy { leaf in
+            leaf.id == document.revisionID || !(leaf.isTombstone ? deletedConflicts : conflicts)
+        } ?? false
     }
 
     /// The revisions that a list names. What is none stays as it was sent, for answers that repeat it.

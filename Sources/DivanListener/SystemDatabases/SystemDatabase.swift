@@ -134,7 +134,12 @@ extension Call {
         let isTheirs = isOwn || mayReadPublicFields(route)
         guard user.name != nil, isMember, isTheirs, try !SecurityObject.stored(in: database).isEmpty
         else {
-            throw onlyAdmins
+            // As in CouchDB, which asks for an administrator there, also where a user is signed in.
+            let isList = ["/{db}/_all_docs", "/{db}/_changes"].contains {
+                route.pattern.hasBytePrefix($0)
+            }
+            guard isList else { throw onlyAdmins }
+            throw HTTPFailure.unauthorized(Route.Access.serverAdmin.refusal)
         }
     }
 

@@ -119,7 +119,7 @@ struct Twins: Sendable, CustomTestStringConvertible {
                     site.send("PUT", "/\(database)/_security", security.description, Self.admin)
                         .status == 200)
                 let design = "/\(database)/_design/x"
-                let expected = group == "admins" ? 201 : 401
+                let expected = group == "admins" ? 201 : 403
                 #expect(
                     site.send("PUT", design, "{}", Self.basic(twins.one)).status == expected)
                 #expect(site.send("GET", "/\(database)", "", Self.basic(twins.one)).status == 200)

@@ -136,4 +136,53 @@ import Testing
         #expect(send("POST", "/db/_all_docs/queries", #"{"queries":["x"]}"#).status == 400)
         #expect(send("POST", path + "/queries", #"{"queries":[{}]}"#).status == 200)
     }
+
+    // MARK: - Documents
+
+    @Test func `a tombstone that is put is no creation`() {
+        #expect(send("PUT", "/db/new", #"{"_deleted":true}"#).status == 200)
+        let revision = send("PUT", "/db/a", "{}").json["rev"]?.string ?? ""
+        let gone = send("PUT", "/db/a", #"{"_rev":"\#(revision)","_deleted":true}"#)
+        #expect(gone.status == 200)
+        #expect(gone.headers["ETag"] == "\"\(gone.json["rev"]?.string ?? "")\"")
+        #expect(send("POST", "/db", #"{"_id":"b","_deleted":true}"#).status == 201)
+    }
+
+    @Test func `a document has an ETag with its history, and with its conflicts while it has none`()
+    {
+        let revision = send("PUT", "/db/a", "{}").json["rev"]?.string ?? ""
+        let tag = "\"\(revision)\""
+        for query in ["revs=true", "conflicts=true", "deleted_conflicts=true", "attachments=true"] {
+            #expect(send("GET", "/db/a?" + query).headers["ETag"] == tag, "\(query)")
+        }
+        for query in ["revs=true", "conflicts=true"] {
+            let answer = send("GET", "/db/a?" + query, "", ["If-None-Match": tag])
+            #expect(answer.status == 304, "\(query)")
+        }
+        for query in ["revs_info=true", "local_seq=true", "meta=true"] {
+            #expect(send("GET", "/db/a?" + query).headers["ETag"] == nil, "\(query)")
+        }
+        send("PUT", "/db/a?new_edits=false", #"{"_rev":"1-0"}"#)
+        let now = send("GET", "/db/a?conflicts=true", "", ["If-None-Match": tag])
+        #expect(now.status == 200)
+        #expect(now.json["_conflicts"]?.array?.count == 1)
+        #expect(now.headers["ETag"] == nil)
+        #expect(send("GET", "/db/a?deleted_conflicts=true").headers["ETag"] != nil)
+    }
+
+    @Test
+    func `a user who is signed in lacks the right, and is asked for an administrator at lists`() {
+        let eve: HTTPHeaders = ["Authorization": "Basic ZXZlOnA="]
+        for database in ["/_users", "/_replicator"] { send("GET", database) }
+        send("PUT", "/db/_security", "{}")
+        #expect(site.send("PUT", "/db/_design/d", "{}", eve).status == 403)
+        for path in ["_all_docs", "_changes"] {
+            for database in ["_users", "_replicator"] {
+                let answer = site.send("GET", "/\(database)/\(path)", "", eve)
+                #expect(answer.status == 401, "\(database)/\(path)")
+                #expect(answer.json["reason"] == "You are not a server admin.")
+            }
+        }
+        #expect(site.send("GET", "/_users/_design_docs", "", eve).status == 403)
+    }
 }

@@ -133,7 +133,7 @@ struct UpdateTests {
         #expect(site.send("PUT", "_update/set/a").status == 401)
         #expect(site.send("PUT", "_update/set/a", "x", ann).status == 201)
         #expect(site.send("PUT", "_update/set/mine", "x", ann).status == 403)
-        #expect(site.send("PUT", "_update/design", "x", ann).status == 401)
+        #expect(site.send("PUT", "_update/design", "x", ann).status == 403)
         #expect(site.send("PUT", "_update/set/mine", "x", root).status == 201)
         #expect(site.send("PUT", "_update/design", "x", root).status == 201)
     }
