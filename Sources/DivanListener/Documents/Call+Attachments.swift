@@ -59,6 +59,8 @@ extension Call {
             response.body = ReaderSteps.body(length: range.count) {
                 try attachment.makeReader(in: range)
             }
+        case .parts(let ranges):
+            AttachmentRanges(attachment, ranges).fill(&response)
         case .unsatisfiable:
             throw HTTPFailure(
                 416, "requested_range_not_satisfiable", "Requested range not satisfiable",
@@ -158,15 +160,35 @@ extension Call {
 enum ByteRange: Equatable {
     case whole
     case part(Range<Int>)
+    case parts([Range<Int>])
     case unsatisfiable
 
-    /// Reads a header. Several ranges at once, other units and malformed ones count for nothing, as
-    /// the standard allows.
+    /// More ranges than these at once, or such as are longer than all together, count for nothing.
+    private static let mostParts = 9
+
+    /// Reads a header. Other units, malformed ranges and too many of them count for nothing, as the standard allows.
     static func parse(_ header: String?, length: Int) -> ByteRange {
-        guard let ranges = header?.afterBytePrefix("bytes=") else { return .whole }
-        let parts =
-            ranges
-            .split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let text = header?.afterBytePrefix("bytes=") else { return .whole }
+        let items = text.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        guard items.count > 1 else { return one(items.first ?? "", length: length) }
+        guard items.count <= mostParts else { return .whole }
+        var ranges: [Range<Int>] = []
+        for item in items {
+            switch one(item, length: length) {
+            case .part(let range): ranges.append(range)
+            case .unsatisfiable: continue
+            case .whole, .parts: return .whole
+            }
+        }
+        switch ranges.count {
+        case 0: return .unsatisfiable
+        case 1: return .part(ranges[0])
+        default: return ranges.reduce(0) { $0 + $1.count } > length ? .whole : .parts(ranges)
+        }
+    }
+
+    private static func one(_ text: String, length: Int) -> ByteRange {
+        let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return .whole }
         switch (Int(parts[0], radix: 10), Int(parts[1], radix: 10)) {
         case (let start?, let end?):

@@ -316,7 +316,8 @@ import Testing
         #expect(ByteRange.parse("bytes=0-", length: 0) == .whole)
         #expect(ByteRange.parse("bytes=0-", length: 10) == .whole)
         #expect(ByteRange.parse("bytes=5-2", length: 10) == .unsatisfiable)
-        for ignored in ["bytes=0-1,3-4", "bytes=a-b", "bytes=-", "lines=1-2", "bytes"] {
+        #expect(ByteRange.parse("bytes=0-1,3-4", length: 10) == .parts([0..<2, 3..<5]))
+        for ignored in ["bytes=a-b", "bytes=-", "lines=1-2", "bytes"] {
             #expect(ByteRange.parse(ignored, length: 10) == .whole, "\(ignored)")
         }
     }
