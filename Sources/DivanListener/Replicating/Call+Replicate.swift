@@ -55,15 +55,16 @@ extension Call {
         // A refusal here has no status, and names its database.
         case .unauthorized where error.status == nil: .unauthorized(error.message)
         case .unauthorized:
-            .unauthorized("unauthorized to access or create database \(remote.label)")
+            .unauthorized(
+                "unauthorized to access or create database \(remote.label): \(error.message)")
         case .forbidden: .forbidden(error.message)
         case .invalidSetting: .badRequest(error.message)
         case .cancelled: HTTPFailure(503, "cancelled", "The replication was cancelled.")
         case .database where (error.underlying as? DatabaseError)?.code == .databaseClosed:
             HTTPFailure(404, "db_not_found", error.message)
-        case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
         case .database where (error.underlying as? DatabaseError)?.code == .scriptFailed:
             HTTPFailure(500, "replication_error", error.message)
+        case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
         default: HTTPFailure(500, "replication_error", error.message)
         }
     }

@@ -28,7 +28,36 @@ extension RunningReplication {
                 "start_time", "end_time", "docs_read", "docs_written", "doc_write_failures",
             ] { answer[name] = newest[name] }
         }
+        for (name, value) in refusals { answer[name] = value }
         return answer
+    }
+
+    /// How many documents were refused, and why, of at most a hundred; nothing where none was. CouchDB counts them in the
+    /// history, and names none.
+    var refusals: JSONObject {
+        let summary = replication.summary
+        guard !summary.documentErrors.isEmpty else { return [:] }
+        return [
+            "doc_write_failures": count(summary.refused),
+            "doc_write_errors": .array(
+                summary.documentErrors.map { error in
+                    [
+                        "id": .string(error.documentID?.text ?? ""),
+                        "error": .string(Self.name(of: error)),
+                        "reason": .string(ErrorResponse.reason(for: error)),
+                    ]
+                }),
+        ]
+    }
+
+    /// CouchDB's name for what is wrong with a document.
+    private static func name(of error: ReplicationError) -> String {
+        switch error.code {
+        case .forbidden: "forbidden"
+        case .unauthorized: "unauthorized"
+        case .notFound: "not_found"
+        default: "replication_error"
+        }
     }
 
     /// What it has done so far.

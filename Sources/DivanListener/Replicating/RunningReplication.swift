@@ -156,7 +156,9 @@ final class RunningReplication: Sendable {
         }
         guard request.settings.usesCheckpoints else {
             // As CouchDB says it: nothing is kept that a history could be made of.
-            return .done(["ok": true, "use_checkpoints": false])
+            var answer: JSONObject = ["ok": true, "use_checkpoints": false]
+            for (name, value) in refusals { answer[name] = value }
+            return .done(answer)
         }
         do {
             let history = try await replication.checkpointHistory()
