@@ -19,13 +19,20 @@ struct FollowedPairing {
         var isFinal: Bool { self != .waiting && self != .asking }
     }
 
+    /// The other device asks several times a second whether it is paired. It is gone, or has given up, when it is silent for as long.
+    static let patience = Duration.seconds(15)
+
     let id: String
     let link: PeerLink
+    /// The digest of the link's secret.
+    let offer: [UInt8]
     /// Whether this device has made the link, and not the other one.
     let isShown: Bool
     private(set) var state = State.waiting
     /// From when on it counts as expired.
     var end: ContinuousClock.Instant
+    /// When the time to answer is over, whatever the other device does.
+    private var latest: ContinuousClock.Instant?
     /// The other device, as far as it is known.
     var other: PairingCandidate?
     var reason: String?
@@ -39,6 +46,7 @@ struct FollowedPairing {
     init(_ link: PeerLink, isShown: Bool, lasting time: Duration) {
         id = Hexadecimal.text(RandomBytes.make(8))
         self.link = link
+        offer = PairingOffers.digest(link.invitation.secret.bytes)
         self.isShown = isShown
         end = .now + time
     }
@@ -47,8 +55,26 @@ struct FollowedPairing {
     mutating func meet(_ candidate: PairingCandidate) {
         guard !state.isFinal else { return }
         (other, state) = (candidate, .asking)
-        end = .now + PairingOffers.time
+        let latest = ContinuousClock.now + PairingOffers.time
+        (self.latest, end) = (latest, isShown ? .now + Self.patience : latest)
     }
+
+    /// The other device is still there.
+    mutating func noteSeen() {
+        guard isShown, let latest else { return }
+        end = min(.now + Self.patience, latest)
+    }
+
+    /// Its time is over.
+    mutating func expire(at now: ContinuousClock.Instant) {
+        let isGone = isShown && now < latest ?? now
+        finish(
+            as: .expired,
+            reason: isGone ? "The other device is gone or has given up; make a new link." : nil)
+    }
+
+    /// The other device has been told that it is paired, and that could not be kept.
+    mutating func fail(_ reason: String) { (state, self.reason) = (.failed, reason) }
 
     /// It is done, one way or another. The first end counts.
     mutating func finish(as outcome: State, reason: String? = nil) {
@@ -111,12 +137,31 @@ struct FollowedPairings {
         change(&list[place])
     }
 
-    /// A device has been paired that used a link of this one.
-    mutating func notePaired(_ peer: String) {
-        for place in list.indices
-        where list[place].isShown && list[place].other?.id.hasSameBytes(as: peer) ?? false {
-            list[place].finish(as: .paired)
-        }
+    /// The device that has used a link is paired.
+    ///
+    /// - Parameter offer: The digest of the link's secret.
+    /// - Returns: Whether it may be: not when an administrator has given the pairing up.
+    mutating func take(_ offer: [UInt8]) -> Bool {
+        forget()
+        guard let place = place(of: offer) else { return true }
+        guard !list[place].state.isFinal else { return false }
+        list[place].finish(as: .paired)
+        return true
+    }
+
+    /// The device that has used a link asks whether it is paired.
+    mutating func noteSeen(_ offer: [UInt8]) {
+        forget()
+        if let place = place(of: offer) { list[place].noteSeen() }
+    }
+
+    /// The device that has used a link could not be kept.
+    mutating func fail(_ offer: [UInt8], _ reason: String) {
+        if let place = place(of: offer) { list[place].fail(reason) }
+    }
+
+    private func place(of offer: [UInt8]) -> Int? {
+        list.firstIndex { $0.isShown && $0.offer == offer }
     }
 
     /// The links of this device are withdrawn.
@@ -126,7 +171,7 @@ struct FollowedPairings {
 
     /// Ends those whose time is over, and forgets those that ended long ago.
     private mutating func forget(now: ContinuousClock.Instant = .now) {
-        for place in list.indices where list[place].end < now { list[place].finish(as: .expired) }
+        for place in list.indices where list[place].end < now { list[place].expire(at: now) }
         list.removeAll { $0.finish.map { $0 + Self.memory < now } ?? false }
     }
 

@@ -38,6 +38,8 @@ struct PairingOffers {
 
     /// A device that has used a link.
     struct Guest {
+        /// The digest of the secret of the link.
+        let offer: [UInt8]
         let name: String
         let databases: NameSet
         let commitment: [UInt8]
@@ -84,10 +86,20 @@ struct PairingOffers {
         return .success(offers[place])
     }
 
-    /// Withdraws the link with a secret, if no device has used it.
-    mutating func remove(_ secret: [UInt8]) {
+    /// Withdraws the link with a secret, and refuses the device that has used it and is not paired yet.
+    mutating func withdraw(_ secret: [UInt8]) {
         let digest = Self.digest(secret)
         offers.removeAll { Secrets.areEqual($0.digest, digest) }
+        for place in guests.indices where Secrets.areEqual(guests[place].guest.offer, digest) {
+            guests[place].guest.decision = false
+        }
+    }
+
+    /// Notes what the app says about the device with a key, which has used the link with a digest. What was said first counts,
+    /// and an answer about another link does not.
+    mutating func decide(_ key: [UInt8], _ offer: [UInt8], _ isYes: Bool) {
+        guard let guest = self[key], guest.offer == offer, guest.decision == nil else { return }
+        self[key]?.decision = isYes
     }
 
     /// Withdraws all links, and forgets the devices that are not paired yet.

@@ -32,16 +32,12 @@ extension PeerDevice {
             return try useLink(text, sharesExisting, site)
         case .pairing(let id): return try pairing(id).json
         case .answer(let id, let isYes):
-            guard let answer = try pairing(id).answer else {
+            let pairing = try pairing(id)
+            guard pairing.state == .asking, let answer = pairing.answer else {
                 throw DeviceFailure(.invalid, "The pairing waits for no answer from here.")
             }
-            answer.yield(isYes)
-        case .end(let id):
-            let pairing = try pairing(id)
-            state.withLock { state in
-                state.pairings.update(id) { $0.finish(as: .ended) }
-                if pairing.isShown { state.offers.remove(pairing.link.invitation.secret.bytes) }
-            }
+            if isYes { answer.yield(true) } else { try giveUp(pairing, as: .declined) }
+        case .end(let id): try giveUp(try pairing(id), as: .ended)
         }
         return [:]
     }
@@ -63,6 +59,20 @@ extension PeerDevice {
             throw DeviceFailure(.missing, "There is no such pairing; begin a new one.")
         }
         return pairing
+    }
+
+    /// Ends a pairing; too late when the other device has been told that it is paired.
+    private func giveUp(
+        _ pairing: FollowedPairing, as outcome: FollowedPairing.State
+    ) throws(DeviceFailure) {
+        let isPaired = state.withLock { state in
+            state.pairings.update(pairing.id) { $0.finish(as: outcome) }
+            if pairing.isShown { state.offers.withdraw(pairing.link.invitation.secret.bytes) }
+            return state.pairings[pairing.id]?.state == .paired
+        }
+        guard !isPaired else {
+            throw DeviceFailure(.conflict, "The devices are paired; revoke the peer to end that.")
+        }
     }
 
     // MARK: - What there is
@@ -126,10 +136,8 @@ extension PeerDevice {
             continuation.finish()
         }
         defer { limit.cancel() }
-        for await isYes in answers {
-            if !isYes { state.withLock { $0.pairings.update(id) { $0.finish(as: .declined) } } }
-            return isYes
-        }
+        // The stream ends without an answer when the pairing is declined, given up or over.
+        for await isYes in answers { return isYes }
         return false
     }
 

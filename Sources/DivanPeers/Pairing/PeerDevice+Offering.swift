@@ -121,7 +121,8 @@ extension PeerDevice: ListenerDevices {
         let own = identity.keyDigest
         let nonce = RandomBytes.make(16)
         let guest = PairingOffers.Guest(
-            name: name, databases: offer.databases, commitment: commitment, nonce: nonce,
+            offer: offer.digest, name: name, databases: offer.databases, commitment: commitment,
+            nonce: nonce,
             codeKey: PeerKey.codeKey(secret, host: own, guest: key),
             secret: PeerKey.secret(secret, host: own, guest: key), confirm: offer.confirm,
             end: .now + PairingOffers.time)
@@ -133,27 +134,33 @@ extension PeerDevice: ListenerDevices {
     private func finishPairing(_ opening: [UInt8], key: [UInt8]) throws -> JSONObject {
         let guest = try state.withLock { state throws(PairingRefusal) in
             guard let guest = state.offers[key] else { throw .unknownLink }
+            state.pairings.noteSeen(guest.offer)
             let fits = Secrets.areEqual(
                 PeerKey.commitment(to: opening, of: key), guest.commitment)
             guard opening.count == 16, fits, .now < guest.end, guest.decision != false else {
                 state.offers[key] = nil
                 throw !fits ? .malformed : guest.decision == false ? .declined : .expired
             }
-            if guest.confirm == nil || guest.decision == true {
-                state.offers[key] = nil
-            } else {
+            guard guest.confirm == nil || guest.decision == true else {
                 state.offers[key]?.isAsked = true
+                return guest
             }
+            state.offers[key] = nil
+            guard state.pairings.take(guest.offer) else { throw .declined }
             return guest
         }
         if let confirm = guest.confirm, guest.decision == nil {
             if !guest.isAsked { ask(confirm, guest, opening, key) }
             return ["state": "waiting"]
         }
-        try add(
-            PairedPeer(
-                key: key, name: guest.name, databases: guest.databases, secret: guest.secret))
-        state.withLock { $0.pairings.notePaired(PeerKey.id(of: key)) }
+        do throws(PeerError) {
+            try add(
+                PairedPeer(
+                    key: key, name: guest.name, databases: guest.databases, secret: guest.secret))
+        } catch {
+            state.withLock { $0.pairings.fail(guest.offer, error.message) }
+            throw error
+        }
         return ["state": "paired"]
     }
 
@@ -167,7 +174,7 @@ extension PeerDevice: ListenerDevices {
             databases: guest.databases)
         Task { [weak self] in
             let decision = await confirm(candidate)
-            self?.state.withLock { $0.offers[key]?.decision = decision }
+            self?.state.withLock { $0.offers.decide(key, guest.offer, decision) }
         }
     }
 

@@ -109,6 +109,53 @@ import Testing
         #expect(ann.device.peers.isEmpty)
     }
 
+    @Test func `no device is paired by an answer that was taken back in time`() async throws {
+        for (method, body, outcome) in [
+            ("DELETE", nil, "ended"), ("PUT", ["accept": false], "declined"),
+        ] as [(String, JSONValue?, String)] {
+            let (ann, bob) = (try peer("Ann"), try peer("Bob"))
+            let (shown, used) = try await meet(ann, bob)
+            let path = "/_divan/pairings/\(shown["id"]?.string ?? "")"
+            #expect(try ask(ann, "PUT", path, ["accept": true]).status == 200)
+            let answer = try ask(ann, method, path, body)
+            #expect(try await eventually { try !["asking", "waiting"].contains(state(bob, used)) })
+            // Bob may have been quicker; then Ann is told.
+            let isPaired = answer.status == 409
+            #expect(isPaired || answer.status == 200)
+            #expect(try state(ann, shown) == (isPaired ? "paired" : outcome))
+            #expect(try state(bob, used) == (isPaired ? "paired" : "declined"))
+            #expect(ann.device.peers.count == (isPaired ? 1 : 0))
+            #expect(bob.device.peers.count == (isPaired ? 1 : 0))
+        }
+    }
+
+    @Test func `a pairing that is done takes no answer and has no other end`() async throws {
+        let (ann, bob) = (try peer("Ann"), try peer("Bob"))
+        let (shown, used) = try await meet(ann, bob)
+        let path = "/_divan/pairings/\(shown["id"]?.string ?? "")"
+        _ = try ask(ann, "PUT", path, ["accept": true])
+        #expect(try await eventually { try state(bob, used) == "paired" })
+        #expect(try ask(ann, "PUT", path, ["accept": false]).status == 400)
+        let late = try ask(ann, "DELETE", path)
+        #expect(late.status == 409 && late.body["reason"]?.string?.contains("revoke") == true)
+        #expect(ann.device.peers.count == 1)
+    }
+
+    @Test func `a device that is silent while the user is asked is taken for gone`() throws {
+        var pairings = FollowedPairings()
+        let pairing = FollowedPairing(
+            try SampleLink.make(), isShown: true, lasting: .seconds(60))
+        pairings.add(pairing)
+        pairings.update(pairing.id) {
+            $0.meet(PairingCandidate(name: "Bob", id: "b", code: "1", databases: ["notes"]))
+            $0.end = .now - .seconds(1)
+        }
+        let isTaken = pairings.take(pairing.offer)
+        #expect(!isTaken)
+        let expired = pairings[pairing.id]
+        #expect(expired?.state == .expired && expired?.reason?.contains("gone") == true)
+    }
+
     @Test func `documents that are here are shared only where that is meant`() async throws {
         let (ann, bob) = (try peer("Ann"), try peer("Bob"))
         _ = try ann.notes
