@@ -110,7 +110,7 @@ struct Guardian: Sendable {
     private func recognised(_ head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
         if allowsAnonymousAdmin { return ListenerUser(roles: [ListenerUser.adminRole]) }
         let settings = accounts.settings
-        if let authorization = head.headers["Authorization"], !Self.isSignedOut(authorization) {
+        if let authorization = head.headers["Authorization"], isCounted(authorization) {
             if let token = Self.bearer(authorization) {
                 if let configured = settings.tokens {
                     guard mayTakeLong || !configured.usesPublicKey(token) else { return nil }
@@ -201,6 +201,15 @@ struct Guardian: Sendable {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
         return parts[1].drop { $0 == " " }
+    }
+
+    /// Whether a field says who the client is. One of a scheme that nothing here reads says as little as none.
+    private func isCounted(_ authorization: String) -> Bool {
+        switch authorization.split(separator: " ").first?.lowercased() {
+        case "basic": !Self.isSignedOut(authorization)
+        case "bearer": accounts.settings.tokens != nil || tokens != nil
+        default: false
+        }
     }
 
     /// Whether a browser shows the name and the password that stand for none: pages have it do so to forget others.

@@ -8,6 +8,8 @@ public import DivanModel
 public struct ListenerUser: Sendable, Hashable {
     /// The role of those who may do everything.
     public static let adminRole = "_admin"
+    /// The role of a user who sees how the listener does, and nothing else.
+    static let metricsRole = "_metrics"
 
     /// The name; nil for a client that gave none.
     @ByBytes public var name: String?

@@ -158,7 +158,7 @@ extension Call {
         case .anyone: return
         // As in CouchDB, a right that goes with a role is asked for by 401, also of a user who is signed in.
         case .metrics:
-            guard user.isAdmin || user.roles.contains("_metrics") else {
+            guard user.isAdmin || user.roles.contains(ListenerUser.metricsRole) else {
                 throw HTTPFailure.unauthorized(route.access.refusal)
             }
         case .serverAdmin:

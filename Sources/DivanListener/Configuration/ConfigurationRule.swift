@@ -47,6 +47,8 @@ enum ConfigurationRule: Sendable {
             (users, "timeout", .count()), (users, "allow_persistent_cookies", .flag),
             (users, "cookie_domain", .domain), (users, "secret", .secret),
             (users, "same_site", .choice(["", "none", "lax", "strict"])),
+            // In a database of another name passwords would be stored as they are sent.
+            (users, "authentication_db", .choice([SystemDatabase.users.rawValue])),
             (users, "proxy_use_secret", .flag), (users, "users_db_public", .flag),
             (users, "hash_algorithms", .words(["sha", "sha256", "sha384", "sha512"])),
             (["jwt_auth"], "required_claims", .claims),

@@ -39,7 +39,7 @@ struct ChangesRequest: Sendable {
     /// The timeout when a client gives neither one nor a heartbeat; CouchDB's default and maximum.
     static let defaultTimeout = Duration.seconds(60)
     /// Heartbeats are not sent more often: each wakes a thread for each client.
-    static let shortestHeartbeat = Duration.seconds(1)
+    static let shortestHeartbeat = Duration.milliseconds(250)
 
     var mode = Mode.normal
     var start = Start.after(0)

@@ -113,9 +113,8 @@ struct IndexRequest {
     private static func isText(_ type: String?) throws -> Bool {
         switch type {
         case nil, "json"?: return false
-        case "text"?: return true
-        case "nouveau"?:
-            throw HTTPFailure(503, "required index service unavailable", type ?? "")
+        // One full text serves both of CouchDB's kinds.
+        case "text"?, "nouveau"?: return true
         case let type?:
             throw HTTPFailure(
                 400, "invalid_index", "Invalid type for index: \(type.prefix(100))")

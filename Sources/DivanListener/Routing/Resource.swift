@@ -189,11 +189,11 @@ struct Resource: Sendable, Equatable {
         }
         if parts[0] == "_compact", parts.count == 2 { return ("/{db}/_compact/{ddoc}", [parts[1]]) }
         if parts[0] == "_index", parts.count >= 4,
-            ["json", "text"].contains(parts[parts.count - 2])
+            ["json", "text", "nouveau"].contains(parts[parts.count - 2])
         {
             var design = parts[1..<(parts.count - 2)].joined(separator: "/")
             design = design.afterBytePrefix("_design/") ?? design
-            let type = parts[parts.count - 2]
+            let type = parts[parts.count - 2] == "json" ? "json" : "text"
             return ("/{db}/_index/{ddoc}/\(type)/{name}", [design, parts[parts.count - 1]])
         }
         return ("/{db}" + literal(parts), [])

@@ -42,20 +42,21 @@ enum UserDocument {
         guard let name = body["name"]?.string, !name.isEmpty else {
             throw HTTPFailure.forbidden("doc.name is required")
         }
-        guard !name.utf8.contains(UInt8(ascii: ":")) else {
-            throw HTTPFailure.badRequest("Character `:` is not allowed in usernames.").ofDocument
-        }
         guard id == DocumentID(prefix + name) else {
             throw HTTPFailure.forbidden("Docs id must be of the form org.couchdb.user:name.")
         }
         guard let given = body["roles"] else { throw HTTPFailure.forbidden("doc.roles must exist") }
-        guard let roles = given.array, roles.allSatisfy({ $0.string != nil }) else {
-            throw HTTPFailure.forbidden("doc.roles must be an array of strings")
+        guard let roles = given.array else {
+            throw HTTPFailure.forbidden("doc.roles must be an array")
         }
-        if roles.contains(where: { $0.string?.hasBytePrefix("_") ?? false }) {
+        guard roles.allSatisfy({ $0.string != nil }) else {
+            throw HTTPFailure.forbidden("doc.roles can only contain strings")
+        }
+        guard roles.compactMap(\.string).allSatisfy(isGivenRole) else {
             throw HTTPFailure.forbidden(
                 "No system roles (starting with underscore) in users db.")
         }
+        try check(name: name)
         if !user.isAdmin {
             try checkKept(body, of: base)
             guard received.body.byteCount <= longest else {
@@ -76,6 +77,20 @@ enum UserDocument {
         var received = received
         received.body = received.body.replacing(changes)
         return received
+    }
+
+    /// Whether an account may have a role: of those that the listener gives a meaning only the one that shows metrics.
+    private static func isGivenRole(_ role: String) -> Bool {
+        !role.hasBytePrefix("_") || role.hasSameBytes(as: ListenerUser.metricsRole)
+    }
+
+    private static func check(name: String) throws {
+        guard !name.hasBytePrefix("_") else {
+            throw HTTPFailure.forbidden("Username may not start with underscore.")
+        }
+        guard !name.utf8.contains(UInt8(ascii: ":")) else {
+            throw HTTPFailure.forbidden("Character `:` is not allowed in usernames.")
+        }
     }
 
     /// Refuses changes of what is not the user's to change: the roles, and the hash but by a new password. A hash of the
@@ -157,9 +172,7 @@ enum UserDocument {
             let iterations = body["iterations"]?.int64,
             (1...AccountsFile.User.mostIterations).contains(iterations)
         else { return nil }
-        let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter {
-            !$0.hasBytePrefix("_")
-        }
+        let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter(isGivenRole)
         return AccountsFile.User(
             salt: Array(salt.utf8), key: key, iterations: Int(clamping: iterations),
             roles: NameSet(roles))

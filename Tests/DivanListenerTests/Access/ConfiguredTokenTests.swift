@@ -205,7 +205,7 @@ import Testing
         let site = try site([
             ("chttpd/authentication_handlers", "{chttpd_auth, cookie_authentication_handler}")
         ])
-        #expect(answer(site, try token(["sub": "eve", "exp": Self.later])).hasPrefix("401"))
+        #expect(answer(site, try token(["sub": "eve", "exp": Self.later])) == "-")
     }
 
     // MARK: - Proxies

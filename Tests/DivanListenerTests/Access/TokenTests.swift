@@ -139,8 +139,17 @@ import Testing
 
     @Test func `without keys a token is nobody's`() throws {
         let site = try site { $0.tokens = nil }
-        #expect(
-            site.send("GET", "/_session", "", token(["sub": "eve", "exp": later])).status == 401)
+        let token = token(["sub": "eve", "exp": later])
+        #expect(site.send("GET", "/_session", "", token).json["userCtx"]?["name"] == .null)
+        #expect(site.send("GET", "/_all_dbs", "", token).status == 401)
+    }
+
+    @Test(arguments: ["Digest username=\"root\"", "Negotiate abc", "x", ""])
+    func `a scheme that nothing here reads says as little as none`(authorization: String) throws {
+        let site = try site { $0.tokens = nil }
+        let headers = ["Authorization": authorization] as HTTPHeaders
+        #expect(site.send("GET", "/_session", "", headers).json["userCtx"]?["name"] == .null)
+        #expect(site.send("GET", "/_all_dbs", "", headers).status == 401)
     }
 
     @Test func `a proxy says who its client is, by a secret that both have`() throws {

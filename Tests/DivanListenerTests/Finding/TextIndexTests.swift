@@ -115,6 +115,20 @@ import Testing
         #expect(site.send("POST", "/db/_find", body).json["error"] == "no_usable_index")
     }
 
+    @Test func `an index of the type nouveau is one of full text`() throws {
+        let site = try TestSite()
+        site.send("PUT", "/db")
+        let fields = #"[{"name":"n","type":"number"},{"name":"t","type":"string"}]"#
+        let body = #"{"type":"nouveau","index":{"fields":\#(fields)},"ddoc":"d","name":"i"}"#
+        #expect(site.send("POST", "/db/_index", body).json["result"] == "created")
+        for n in 0..<3 { site.send("PUT", "/db/d\(n)", #"{"t":"some words","n":\#(n)}"#) }
+        let found = site.send(
+            "POST", "/db/_find",
+            #"{"selector":{"$text":"words","n":{"$gt":0}},"sort":[{"n:number":"desc"}]}"#)
+        #expect(found.json["docs"]?.array?.compactMap { $0["_id"]?.string } == ["d2", "d1"])
+        #expect(site.send("DELETE", "/db/_index/d/nouveau/i").status == 200)
+    }
+
     @Test func `hidden documents are not found by a text index`() throws {
         let site = try TestSite { options in
             options.authorization.reading = { _, _, document in document["secret"].bool != true }

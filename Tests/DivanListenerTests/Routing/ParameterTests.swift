@@ -93,7 +93,6 @@ import Testing
     @Test(arguments: [
         (#""type":true"#, 400, "invalid_string"), (#""type":null"#, 400, "invalid_string"),
         (#""type":"geo""#, 400, "invalid_index"),
-        (#""type":"nouveau""#, 503, "required index service unavailable"),
         (#""name":1.5"#, 400, "invalid_string"), (#""name":"""#, 400, "invalid_empty_string"),
         (#""ddoc":true"#, 400, "invalid_string"), (#""ddoc":"""#, 400, "invalid_empty_string"),
         (#""ddoc":"_design/""#, 400, "bad_request"), (#""w":0"#, 400, "invalid_pos_integer"),

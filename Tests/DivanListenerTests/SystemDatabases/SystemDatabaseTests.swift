@@ -74,7 +74,7 @@ import Testing
         (#"{"name":"ann","type":"user"}"#, 403),
         (#"{"name":"ann","type":"user","roles":"staff"}"#, 403),
         (#"{"name":"ann","type":"user","roles":["_admin"]}"#, 403),
-        (#"{"name":"a:b","type":"user","roles":[]}"#, 400),
+        (#"{"name":"ann","type":"user","roles":[7]}"#, 403),
         (#"{"name":"ann","type":"user","roles":[],"password":7}"#, 403),
     ])
     func `a document that describes no user is refused, also among others`(
@@ -87,6 +87,24 @@ import Testing
             "POST", "/_users/_bulk_docs",
             #"{"docs":[{"_id":"org.couchdb.user:ann",\#(body.dropFirst())]}"#, Self.admin)
         #expect(bulk.json[0]?["error"] == (status == 403 ? "forbidden" : "bad_request"))
+    }
+
+    @Test(arguments: ["a:b", "_why"])
+    func `a name that no header or cookie can hold is refused`(name: String) throws {
+        let site = try Self.withUsers()
+        let body = #"{"name":"\#(name)","type":"user","roles":[]}"#
+        let answer = site.send("PUT", "/_users/org.couchdb.user:\(name)", body, Self.admin)
+        #expect(answer.status == 403)
+        #expect(answer.json["reason"]?.string?.lowercased().contains("username") == true)
+    }
+
+    @Test func `an account may have the role of those who see metrics`() throws {
+        let site = try Self.withUsers()
+        let body = #"{"name":"ann","type":"user","roles":["_metrics"],"password":"pw"}"#
+        #expect(site.send("PUT", "/_users/org.couchdb.user:ann", body, Self.admin).status == 201)
+        let ann = ["Authorization": Self.basic("ann", "pw")] as HTTPHeaders
+        #expect(site.send("GET", "/_node/_local/_stats", "", ann).status == 200)
+        #expect(site.send("GET", "/_all_dbs", "", ann).status == 401)
     }
 
     @Test
