@@ -437,7 +437,7 @@ class Editor(ConsoleTest):
         b.click("button", "Continue editing")
         area = b.find("textbox", "Document as JSON")
         b.until(lambda: "first" in area.get_attribute("value"), "the newest one is first: it was kept when the page was left")
-        self.assertEqual(b.js(drafts), 2)
+        b.until(lambda: b.js(drafts) == 2, "the draft that is edited takes the place of the one that was taken")
         b.reload()
         b.until(lambda: len(b.all("button", "Discard the changes")) == 2, "both are offered again")
         b.click("button", "Discard the changes")
