@@ -13,7 +13,8 @@ struct CrashCount: Sendable {
     /// CouchDB's default, in seconds.
     static let healthyAfter: Int64 = 120
 
-    private(set) var isCrashing = false
+    /// Why it waits to try again; nil while it runs.
+    private(set) var reason: String?
     private var crashes = 0
     private var runningSince: Int64
 
@@ -22,18 +23,18 @@ struct CrashCount: Sendable {
     /// - Parameter time: The time, as that of all calls in seconds since 1970.
     init(at time: Int64) { runningSince = time }
 
-    mutating func crash(at time: Int64) {
+    mutating func crash(at time: Int64, _ reason: String) {
         crashes = count(at: time) + 1
-        isCrashing = true
+        self.reason = reason
     }
 
     mutating func start(at time: Int64) {
-        isCrashing = false
+        reason = nil
         runningSince = time
     }
 
     /// The crashes in a row; 0 where it is healthy.
     func count(at time: Int64) -> Int {
-        !isCrashing && time.subtractingSaturated(runningSince) >= Self.healthyAfter ? 0 : crashes
+        reason == nil && time.subtractingSaturated(runningSince) >= Self.healthyAfter ? 0 : crashes
     }
 }

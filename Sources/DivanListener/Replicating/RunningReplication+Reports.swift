@@ -120,7 +120,6 @@ extension RunningReplication {
 
     /// Its entry in `_active_tasks`.
     var task: JSONValue {
-        let isWaiting = replication.activity == .offline
         var task: JSONObject = [
             "pid": .string("<0.\(number).0>"), "type": "replication", "replication_id": .string(id),
             "node": "divan@localhost", "doc_id": documentID.map { .string($0.text) } ?? .null,
@@ -129,7 +128,7 @@ extension RunningReplication {
             "user": user.map { .string($0) } ?? .null,
             "source": .string(request.source.label), "target": .string(request.target.label),
             "continuous": .bool(request.settings.isContinuous),
-            "process_status": .string(isWaiting ? "waiting" : "running"),
+            "process_status": .string(crashes.reason == nil ? "running" : "waiting"),
             "checkpoint_interval": .integer(milliseconds(request.settings.checkpointInterval)),
             "started_on": .integer(started), "updated_on": .integer(AccountsFile.now),
         ]

@@ -114,12 +114,16 @@ final class RunningReplication: Sendable {
     private func note(_ status: ReplicationStatus) {
         state.withLock { state in
             if status.activity == .idle { state.caughtUp = AccountsFile.now }
-            let reason = status.activity == .offline ? status.error : nil
-            guard (reason != nil) != state.crashes.isCrashing else { return }
+            let error = status.activity == .offline ? status.error : nil
+            guard (error == nil) != (state.crashes.reason == nil) else { return }
             let now = AccountsFile.now
-            if reason == nil { state.crashes.start(at: now) } else { state.crashes.crash(at: now) }
-            let event = Self.event(
-                reason == nil ? "started" : "crashed", now, reason.map(ErrorResponse.reason))
+            let reason = error.map(ErrorResponse.reason)
+            if let reason {
+                state.crashes.crash(at: now, reason)
+            } else {
+                state.crashes.start(at: now)
+            }
+            let event = Self.event(reason == nil ? "started" : "crashed", now, reason)
             state.history = Array(([event] + state.history).prefix(Self.historyLimit))
         }
     }
@@ -141,8 +145,11 @@ final class RunningReplication: Sendable {
         return since.map { max(0, AccountsFile.now.subtractingSaturated($0)) }
     }
 
-    /// How often it has crashed in a row.
-    var crashCount: Int { state.withLock { $0.crashes.count(at: AccountsFile.now) } }
+    /// Why it waits to try again, nil while it runs, and how often it has crashed in a row: as of one moment, so that an
+    /// answer never calls a replication crashing that has not crashed.
+    var crashes: (reason: String?, count: Int) {
+        state.withLock { ($0.crashes.reason, $0.crashes.count(at: AccountsFile.now)) }
+    }
 
     /// Its entries in the scheduler's history.
     var history: [JSONValue] { state.withLock { $0.history } }

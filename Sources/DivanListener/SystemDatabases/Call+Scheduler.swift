@@ -99,21 +99,18 @@ extension Call {
     }
 
     private static func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
-        let isWaiting = job.running?.replication.activity == .offline
+        let crashes = job.running?.crashes
         var info = job.running?.progress ?? job.statistics ?? [:]
-        let waitsAfter = isWaiting ? job.running?.replication.lastError : nil
-        if let reason = job.reason ?? waitsAfter.map(ErrorResponse.reason) {
-            info["error"] = .string(reason)
-        }
+        if let reason = job.reason ?? crashes?.reason { info["error"] = .string(reason) }
         // What has failed for good counts once, and what the process has died of, as often as that.
-        let errors =
-            job.running?.crashCount ?? (job.isPaused ? job.deaths : job.reason == nil ? 0 : 1)
+        let errors = crashes?.count ?? (job.isPaused ? job.deaths : job.reason == nil ? 0 : 1)
         return [
             "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
             "id": job.running.map { .string($0.id) } ?? .null, "node": "divan@localhost",
             "source": .string(job.source), "target": .string(job.target),
             "source_proxy": nil, "target_proxy": nil,
-            "state": .string(isWaiting ? "crashing" : job.state), "info": .object(info),
+            "state": .string(crashes?.reason == nil ? job.state : "crashing"),
+            "info": .object(info),
             "error_count": JSONValue(errors),
             "start_time": .string(HTTPDate.iso(job.started)),
             "last_updated": .string(HTTPDate.iso(job.updated)),

@@ -14,24 +14,24 @@ import Testing
         #expect(crashes.count(at: 5) == 0)
         for number in 1...4 {
             let time = Int64(number) * 10
-            crashes.crash(at: time)
-            #expect(crashes.isCrashing && crashes.count(at: time) == number)
+            crashes.crash(at: time, "away")
+            #expect(crashes.reason == "away" && crashes.count(at: time) == number)
             crashes.start(at: time + 5)
-            #expect(!crashes.isCrashing && crashes.count(at: time + 6) == number)
+            #expect(crashes.reason == nil && crashes.count(at: time + 6) == number)
         }
     }
 
     @Test func `what runs for two minutes is healthy, and begins to count anew`() {
         var crashes = CrashCount(at: 0)
-        crashes.crash(at: 1)
+        crashes.crash(at: 1, "away")
         crashes.start(at: 2)
-        crashes.crash(at: 3)
+        crashes.crash(at: 3, "away")
         // However long it waits for the next try.
         #expect(crashes.count(at: 4_000) == 2)
         crashes.start(at: 4_000)
         #expect(crashes.count(at: 4_119) == 2)
         #expect(crashes.count(at: 4_120) == 0)
-        crashes.crash(at: 4_200)
+        crashes.crash(at: 4_200, "away")
         #expect(crashes.count(at: 4_200) == 1)
     }
 
