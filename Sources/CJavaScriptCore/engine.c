@@ -45,7 +45,7 @@ static struct {
     value_ref (*evaluate)(context_ref, string_ref, object_ref, string_ref, int, value_ref *);
     value_ref (*string_value)(context_ref, string_ref);
     string_ref (*string_of)(context_ref, value_ref, value_ref *);
-    int (*boolean_of)(context_ref, value_ref);
+    _Bool (*boolean_of)(context_ref, value_ref);
     void (*protect)(context_ref, value_ref);
     object_ref (*make_function)(context_ref, string_ref, function_callback *);
     object_ref (*object_of)(context_ref, value_ref, value_ref *);
@@ -144,9 +144,11 @@ static value_ref run_exchange(
         *exception = value_of(context, "There is no memory for the line.");
         return NULL;
     }
-    int is_last = count > 1 && engine.boolean_of(context, arguments[1]);
-    char *line = exchange_lines(text, length, is_last, exchange_owner);
+    enum divan_javascript_next next = DIVAN_JAVASCRIPT_READS;
+    if (count > 1) next = engine.boolean_of(context, arguments[1]) ? DIVAN_JAVASCRIPT_ENDS : DIVAN_JAVASCRIPT_GOES_ON;
+    char *line = exchange_lines(text, length, next, exchange_owner);
     free(text);
+    if (!line) return NULL;
     value_ref value = value_of(context, line);
     free(line);
     return value;

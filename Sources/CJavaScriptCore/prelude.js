@@ -17,12 +17,14 @@
 // - What could carry state past a call is removed: RegExp.$1 and its like, WeakRef, Atomics.
 // - As in CouchDB, a script compiles no further scripts: eval and Function refuse.
 //
-// It is one expression, a function of `exchange(text, isLast)`, which writes lines and returns the next one that is read. When
-// `isLast` is true, it ends the process instead of returning.
+// It is one expression, a function of `exchange(text, isLast)`, which writes lines. Without `isLast` it returns the next line
+// that is read; when that is true, it ends the process; when it is false, it only writes.
 (function (exchange) {
     "use strict";
 
     const { parse, stringify } = JSON;
+    const { now } = Date;
+    const sourceOf = Function.prototype.call.bind(Function.prototype.toString);
     const Compiled = Function;
     const root = globalThis;
     const scope = Object.getPrototypeOf(root);
@@ -168,7 +170,7 @@
             parts = undefined;
         }
         const line = stringify(["error", ...(parts ?? ["unnamed_error", description(error)])]);
-        if (isFatal) exchange([...(call?.logs ?? []), line].join("\n"), true);
+        if (isFatal) exchange(wellFormed([...waiting, ...(call?.logs ?? []), line].join("\n")), true);
         return line;
     }
 
@@ -286,7 +288,8 @@
         scriptFunctions.log(`function raised exception ${description(error)}${document}`);
     }
 
-    function mapDocument(document, line) {
+    // Runs the map functions. `copy` makes the document once more.
+    function mapDocument(document, copy) {
         const id = document?._id;
         const answers = [];
         const { sources } = views;
@@ -297,7 +300,7 @@
             call.modules = null;
             try {
                 // Each function has a document of its own, since the one before may have changed it.
-                functionOf(sources[index], views.tree)(index === 0 ? document : parse(line)[1]);
+                functionOf(sources[index], views.tree)(index === 0 ? document : copy());
                 answers.push(stringify(call.rows));
             } catch (error) {
                 endViewError(error, id);
@@ -306,6 +309,85 @@
         }
         return `[${answers.join(",")}]`;
     }
+
+    // Answers that wait until those of other documents of their line are there, too.
+    const waiting = [];
+    const LONGEST_WAIT = 20;
+
+    // Maps the documents of one line, `["map_docs"]⇥{…}⇥{…}`, each by a call of its own, with an answer for each. That takes
+    // half the time of a line for each. A tab stands in no JSON text but between its parts, where Divan writes none.
+    //
+    // What waits is written from time to time, since the parent gives each document its time anew when an answer comes.
+    function mapDocuments(service, line) {
+        const texts = line.split("\t");
+        let since = now();
+        for (let index = 1; index < texts.length; index++) {
+            if (now() - since > LONGEST_WAIT) {
+                exchange(wellFormed(waiting.splice(0).join("\n")), false);
+                since = now();
+            }
+            const copy = () => parse(texts[index]);
+            waiting.push(
+                answerOf(() => {
+                    call.service = service;
+                    return mapDocument(copy(), copy);
+                }),
+            );
+        }
+        return waiting.splice(0).join("\n");
+    }
+
+    // MARK: What map functions read
+
+    const MOST_NAMES = 32;
+
+    // The properties that the map functions read of a document, as far as their texts show; null when they may read any. The
+    // parent then sends no others, which is most of what a short function costs.
+    function propertiesRead() {
+        const names = new Set();
+        for (const source of views.sources) {
+            const found = namesIn(sourceOf(functionOf(source, views.tree)), source);
+            if (found === null) return null;
+            for (const name of found) names.add(name);
+        }
+        return names.size > MOST_NAMES ? null : [...names];
+    }
+
+    // The names behind the parameter of a function: all places where the parameter stands must be `document.name` or
+    // `document["name"]`. In doubt null: the function then gets whole documents.
+    function namesIn(text, source) {
+        // The source is this function and nothing else, so each call evaluates to it.
+        const whole = source.trim().replace(/;$/, "");
+        if (whole !== text && whole !== `(${text})`) return null;
+        const head = /^(?:function\s*(?:[A-Za-z_$][\w$]*\s*)?\(\s*([A-Za-z_$][\w$]*)\s*\)|\(\s*([A-Za-z_$][\w$]*)\s*\)\s*=>|([A-Za-z_$][\w$]*)\s*=>)/.exec(text);
+        if (head === null || /\\u|\barguments\b|<!--|-->/.test(text)) return null;
+        const parameter = (head[1] ?? head[2] ?? head[3]).replace(/\$/g, "\\$");
+        const use = new RegExp(
+            `(?:^|[^\\w$])${parameter}(?![\\w$])`
+                + "(?:\\s*\\??\\.\\s*([A-Za-z_$][\\w$]*)(?![\\w$\\u0080-\\uffff])|\\s*\\[\\s*([\"'])([^\"'\\\\]*)\\2\\s*\\])?", "g");
+        const names = [];
+        for (const [, member, , item] of withoutComments(text.slice(head[0].length), use).matchAll(use)) {
+            const name = member ?? item;
+            // What an object has without having it itself may give the object away, as `valueOf` does.
+            if (name === undefined || name in Object.prototype) return null;
+            names.push(name);
+        }
+        return names;
+    }
+
+    // A function's text without its comments, and with another text in place of each that has the parameter in it. It is left
+    // as it is where a slash may begin a regular expression, or where a template is: so names are found that are none.
+    function withoutComments(text, use) {
+        let isPlain = true;
+        const plain = text.replace(/\/\*[^]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|[`/]/g, (part) => {
+            if (part.length === 1) isPlain = false;
+            if (part.startsWith("/")) return " ";
+            return part.search(use) < 0 ? part : '"\\"';
+        });
+        return isPlain ? plain : text;
+    }
+
+    // MARK: Reductions
 
     function reduce(sources, keys, values, isRereduce, inputLength) {
         const answers = sources.map((source, index) => {
@@ -635,14 +717,15 @@
             views.sources.push(command[1]);
             return "true";
         },
-        map_doc: (command, line) => mapDocument(command[1], line),
+        properties: () => stringify(propertiesRead()),
+        map_doc: (command, line) => mapDocument(command[1], () => parse(line)[1]),
         index_doc(command, line) {
             call.service = "search";
-            return mapDocument(command[1], line);
+            return mapDocument(command[1], () => parse(line)[1]);
         },
         nouveau_index_doc(command, line) {
             call.service = "nouveau";
-            return mapDocument(command[1], line);
+            return mapDocument(command[1], () => parse(line)[1]);
         },
         reduce([, sources, rows], line) {
             return reduce(sources, rows.map((row) => row[0]), rows.map((row) => row[1]), false, line.length);
@@ -657,21 +740,37 @@
         },
     };
 
-    function answer(line) {
+    // What services the functions are for that a line maps many documents by.
+    const services = new Map([
+        ['["map_docs"]', null], ['["index_docs"]', "search"], ['["nouveau_index_docs"]', "nouveau"],
+    ]);
+
+    // Makes a call, and gives its answer behind its log lines.
+    function answerOf(run) {
         begin();
         let result;
         try {
-            const command = parse(line);
-            const name = command[0];
-            if (!Object.hasOwn(commands, name)) throw ["fatal", "unknown_command", `unknown command '${description(name)}'`];
-            result = commands[name](command, line);
+            result = run();
         } catch (error) {
             result = failure(error);
         }
         const { logs } = call;
         call = null;
-        result = wellFormed(result);
         return logs.length === 0 ? result : `${logs.join("\n")}\n${result}`;
+    }
+
+    function answer(line) {
+        const end = line.indexOf("\t");
+        const service = end < 0 ? undefined : services.get(line.slice(0, end));
+        if (service !== undefined) return wellFormed(mapDocuments(service, line));
+        return wellFormed(
+            answerOf(() => {
+                const command = parse(line);
+                const name = command[0];
+                if (!Object.hasOwn(commands, name)) throw ["fatal", "unknown_command", `unknown command '${description(name)}'`];
+                return commands[name](command, line);
+            }),
+        );
     }
 
     // MARK: Sealing

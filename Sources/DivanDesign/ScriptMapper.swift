@@ -7,12 +7,7 @@ internal import DivanQuery
 
 /// The map functions of a design document's views, in a process that has learned them all.
 ///
-/// All documents of a part are sent at once, and each answer has the rows of all views:
-///
-///     ["map_doc",{"_id":"a",…}]        ──►
-///     ["map_doc",{"_id":"b",…}]        ──►
-///                                      ◄──   [[["Ann",1]],[]]          two views: a row in the first one, none in the second
-///                                      ◄──   [[],[["x",null]]]
+/// Each answer has the rows of all views: `[[["Ann",1]],[]]` is a row in the first of two views.
 ///
 /// `_conflicts` costs a look-up for each document, so a document has them only where the functions have the word in them.
 final class ScriptMapper: GroupMapper {
@@ -20,8 +15,7 @@ final class ScriptMapper: GroupMapper {
     let id: DocumentID
     /// What it maps by.
     let views: DesignViews
-    private let processes: any ScriptProcesses
-    private let program: ScriptProgram
+    private let mapping: DocumentMapping
     /// Reads the tree of a document.
     private let tree: @Sendable (DocumentID) throws -> RevisionTree?
 
@@ -31,29 +25,16 @@ final class ScriptMapper: GroupMapper {
     ) {
         self.views = views
         self.id = id
-        self.processes = processes
         tree = { [weak database] id in try database?.revisionTree(of: id) }
-        program = ScriptProgram(
+        let program = ScriptProgram(
             key: "views \(database.incarnation) \(id) \(views.signature)",
             commands: views.commands(for: views.views))
+        mapping = DocumentMapping(
+            id, "map_docs", showsSequence: views.showsSequence, program, by: processes)
     }
 
     func map(_ documents: [Document]) throws -> [PackedValue] {
-        guard !documents.isEmpty else { return [] }
-        var lines: [UInt8] = []
-        for document in documents {
-            lines += "[\"map_doc\",".utf8
-            ScriptText.append(
-                document, tree: views.showsConflicts ? try tree(document.id) : nil,
-                showsSequence: views.showsSequence, to: &lines)
-            lines += "]\n".utf8
-        }
-        return try DatabaseError.naming(id) { () throws(ScriptError) in
-            let answers = try processes.withProcess(for: program) { process throws(ScriptError) in
-                try process.ask(lines, count: documents.count)
-            }
-            return try answers.map { answer throws(ScriptError) in try value(of: answer) }
-        }
+        try mapping.answers(to: documents, trees: views.showsConflicts ? tree : nil)
     }
 
     /// The reduce function of a view, run by the process that maps.
@@ -91,21 +72,14 @@ final class ScriptMapper: GroupMapper {
     private func reduced(_ command: [UInt8]) throws -> PackedValue {
         try DatabaseError.naming(id) { () throws(ScriptError) in
             do throws(ScriptError) {
-                let answer = try processes.withProcess(for: program) {
-                    process throws(ScriptError) in
-                    try process.ask(command)
+                guard let value = try mapping.answer(to: command)[1]?[0] else {
+                    throw .workerFailed
                 }
-                guard let value = try value(of: answer)[1]?[0] else { throw .workerFailed }
                 return value
             } catch  where error.name.hasSameBytes(as: Self.overflow) {
                 return PackedValue([Self.overflow: .string(error.reason)])
             }
         }
-    }
-
-    private func value(of answer: ScriptAnswer) throws(ScriptError) -> PackedValue {
-        ScriptLog.write(answer, of: id)
-        return try answer.value()
     }
 }
 

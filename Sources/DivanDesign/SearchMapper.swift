@@ -9,7 +9,7 @@ internal import DivanQuery
 ///
 /// The process says which fields a document has; their words are found here:
 ///
-///     ["index_doc",{"_id":"a",…}]      ──►
+///     ["index_docs"]⇥{"_id":"a",…}     ──►
 ///                                      ◄──   [[["title","Cats",{}]]]
 ///     [1,"title","cats"], [0]
 ///
@@ -21,8 +21,7 @@ final class SearchMapper: GroupMapper {
     let search: DesignSearch
     /// What finds the words of fields.
     private let analyzers: SearchAnalyzers
-    private let processes: any ScriptProcesses
-    private let program: ScriptProgram
+    private let mapping: DocumentMapping
 
     init(
         _ search: DesignSearch, _ function: String, _ analyzers: SearchAnalyzers,
@@ -31,32 +30,17 @@ final class SearchMapper: GroupMapper {
         self.search = search
         self.analyzers = analyzers
         self.id = id
-        self.processes = processes
-        program = ScriptProgram(
+        let program = ScriptProgram(
             key: "search \(database.incarnation) \(id) \(search.version)",
             commands: [
                 ScriptText.command("reset", ScriptText.text([:])),
                 ScriptText.command("add_fun", ScriptText.text(.string(function))),
             ])
+        mapping = DocumentMapping(id, search.command, program, by: processes)
     }
 
     func map(_ documents: [Document]) throws -> [PackedValue] {
-        guard !documents.isEmpty else { return [] }
-        var lines: [UInt8] = []
-        for document in documents {
-            lines += "[\"\(search.command)\",".utf8
-            ScriptText.append(document, to: &lines)
-            lines += "]\n".utf8
-        }
-        let answers = try DatabaseError.naming(id) { () throws(ScriptError) in
-            let answers = try processes.withProcess(for: program) { process throws(ScriptError) in
-                try process.ask(lines, count: documents.count)
-            }
-            return try answers.map { answer throws(ScriptError) in
-                ScriptLog.write(answer, of: id)
-                return try answer.value()
-            }
-        }
+        let answers = try mapping.answers(to: documents, trees: nil)
         return try zip(documents, answers).map { document, answer in
             try SearchRows.rows(of: answer[0], document.id, for: search.service, analyzers)
         }

@@ -28,12 +28,16 @@ final class StandardLines {
     /// From now on the time for it counts, be it a command or a row of a list.
     func next() -> ArraySlice<UInt8>? {
         guard let line = read() else { return nil }
-        let now = ContinuousClock.now
-        if limitedAt.map({ now - $0 >= Self.limitInterval }) ?? true {
-            limitedAt = now
-            divan_sandbox_limit_time(seconds)
-        }
+        limitTime()
         return line
+    }
+
+    /// Begins the time anew in which the process may compute.
+    func limitTime() {
+        let now = ContinuousClock.now
+        guard limitedAt.map({ now - $0 >= Self.limitInterval }) ?? true else { return }
+        limitedAt = now
+        divan_sandbox_limit_time(seconds)
     }
 
     private func read() -> ArraySlice<UInt8>? {

@@ -35,9 +35,10 @@ final class WorkerContext {
     }
 }
 
-/// Writes lines and returns the next one that is read, for the engine. It ends the process when there is none.
+/// Writes lines for the engine, and returns the next one where it reads. It ends the process when there is none.
 private func exchange(
-    _ text: UnsafePointer<CChar>?, _ count: Int, _ isLast: Int32, _ owner: UnsafeMutableRawPointer?
+    _ text: UnsafePointer<CChar>?, _ count: Int, _ next: divan_javascript_next,
+    _ owner: UnsafeMutableRawPointer?
 ) -> UnsafeMutablePointer<CChar>? {
     // SAFETY: the text has so many bytes; the owner is the object that the context was made with; the line ends in a zero, and the
     // engine frees its copy.
@@ -45,7 +46,13 @@ private func exchange(
     let lines = unsafe Unmanaged<StandardLines>.fromOpaque(owner).takeUnretainedValue()
     lines.write(unsafe Array(UnsafeRawBufferPointer(start: text, count: count)))
     lines.flush()
-    guard isLast == 0, let line = lines.next() else { WorkerProgram.endFatally() }
+    if next == DIVAN_JAVASCRIPT_GOES_ON {
+        lines.limitTime()
+        return nil
+    }
+    guard next == DIVAN_JAVASCRIPT_READS, let line = lines.next() else {
+        WorkerProgram.endFatally()
+    }
     return unsafe line.withUnsafeBytes { bytes in
         unsafe bytes.baseAddress.flatMap { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) }
     }

@@ -24,9 +24,19 @@ int divan_javascript_load(void);
 /// A context.
 struct divan_javascript;
 
-/// Writes lines and returns the next one that is read, without its end and allocated by malloc; the context frees it. When it is the
-/// last, it does not return.
-typedef char *divan_javascript_exchange(const char *text, size_t count, int is_last, void *owner);
+/// What follows when lines have been written.
+enum divan_javascript_next {
+    /// The next line is read.
+    DIVAN_JAVASCRIPT_READS,
+    /// The process ends.
+    DIVAN_JAVASCRIPT_ENDS,
+    /// The context goes on.
+    DIVAN_JAVASCRIPT_GOES_ON,
+};
+
+/// Writes lines. Where the next line is read, it is returned without its end, allocated by malloc, and the context frees it; where the
+/// context goes on, NULL is.
+typedef char *divan_javascript_exchange(const char *text, size_t count, enum divan_javascript_next next, void *owner);
 
 /// Makes a context; NULL if the prelude fails in this engine.
 struct divan_javascript *divan_javascript_make(divan_javascript_exchange *exchange, void *owner);
