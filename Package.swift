@@ -257,8 +257,8 @@ let package = Package(
         .target(
             name: "DivanFuzzTargets",
             dependencies: [
-                "Divan", "DivanDiscovery", "DivanHTTP", "DivanJSON", "DivanListener", "DivanModel",
-                "DivanPeers", "DivanReplication",
+                "Divan", "DivanDesign", "DivanDiscovery", "DivanHTTP", "DivanJSON", "DivanListener",
+                "DivanModel", "DivanPeers", "DivanReplication",
             ],
             path: "Tests/Fuzz/Targets"
         ),

@@ -24,7 +24,7 @@ public struct FuzzTarget: Sendable {
 
     /// All targets.
     public static let all =
-        json + http + documents + [.request, .target, .discovery, .link]
+        json + http + documents + [.request, .target, .discovery, .link, .scripts]
 
     /// Cuts an input in two: the first byte says where. A reader of a stream must not mind.
     static func cut(_ bytes: [UInt8]) -> (whole: ArraySlice<UInt8>, parts: [ArraySlice<UInt8>]) {
