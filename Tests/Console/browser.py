@@ -27,6 +27,8 @@ ARGUMENTS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
     # A page that was left would keep its connections for a minute, and a server is given six.
     "--disable-features=BackForwardCache", "--force-color-profile=srgb", "--lang=en-US", "--window-size=1280,800",
+    # A process for each page that is shown takes as much of a processor as the page.
+    "--renderer-process-limit=1",
 ]
 SCRIPTS = pathlib.Path(__file__).resolve().parent / "scripts"
 PASSING = (StaleElementReferenceException, ElementClickInterceptedException, ElementNotInteractableException,
@@ -85,9 +87,18 @@ class Browser:
             {"name": "prefers-reduced-motion", "value": "reduce" if reduced_motion else "no-preference"}])
 
     def open(self, hash="#/", settle=True):
-        """Loads the console anew at an address of its own."""
-        self.driver.get("about:blank")
-        self.driver.get(self.base + hash)
+        """Loads the console anew at an address of its own, in place of the one that is shown."""
+        is_shown = self.js("""
+          const [base, hash] = arguments;
+          if (location.href.replace(/#.*/, "") !== base) return false;
+          history.replaceState(null, "", hash);
+          // What is shown must not put its own address there again before it goes.
+          history.replaceState = history.pushState = () => {};
+          return true;""", self.base, hash)
+        if is_shown:
+            self.driver.refresh()
+        else:
+            self.driver.get(self.base + hash)
         if settle:
             self.settled()
 
