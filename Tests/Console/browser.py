@@ -36,12 +36,16 @@ PASSING = (StaleElementReferenceException, ElementClickInterceptedException, Ele
 
 
 class Browser:
-    def __init__(self):
+    """Chromium's headless shell where it is installed, which draws the same with half of the work; Chromium itself
+    where it is not, where CHROMIUM names one, or where a test needs a `whole` browser, with tabs that are out of sight."""
+
+    def __init__(self, whole=False):
         self.downloads = pathlib.Path(tempfile.mkdtemp(prefix="divan-downloads."))
         options = webdriver.ChromeOptions()
         for argument in ARGUMENTS:
             options.add_argument(argument)
-        options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        shell = None if whole else shutil.which("chromium-headless-shell")
+        options.binary_location = os.environ.get("CHROMIUM") or shell or "/usr/bin/chromium"
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         options.add_experimental_option("prefs", {
             "download.default_directory": str(self.downloads), "download.prompt_for_download": False})

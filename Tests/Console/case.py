@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of one file share: one browser, one server for each class, and what a failure leaves behind."""
+"""What the tests of one file share: a browser, one server for each class, and what a failure leaves behind."""
 import os
 import pathlib
 import time
@@ -8,21 +8,18 @@ import unittest
 from browser import Browser
 from server import ROOT, Server
 
-_browser = None
+_browsers = {}
 
 
-def shared_browser():
-    global _browser
-    if _browser is None:
-        _browser = Browser()
-    return _browser
+def shared_browser(whole=False):
+    if whole not in _browsers:
+        _browsers[whole] = Browser(whole)
+    return _browsers[whole]
 
 
-def quit_browser():
-    global _browser
-    if _browser is not None:
-        _browser.quit()
-        _browser = None
+def quit_browsers():
+    while _browsers:
+        _browsers.popitem()[1].quit()
 
 
 def has_view(*names):
@@ -44,6 +41,8 @@ class ConsoleTest(unittest.TestCase):
     options = ["--everybody"]
     user = None
     front = None
+    # Whether the headless shell will not do.
+    needs_whole_browser = False
 
     @classmethod
     def setUpClass(cls):
@@ -57,7 +56,7 @@ class ConsoleTest(unittest.TestCase):
         """Puts the data into the server that the class needs."""
 
     def setUp(self):
-        self.browser = shared_browser()
+        self.browser = shared_browser(self.needs_whole_browser)
         self.browser.reset(self.server.console)
 
     def tearDown(self):

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 # Files that take more than a minute, whatever their size.
-LONGEST = ["test_views", "test_documents", "test_peers", "test_hostile", "test_tasks", "test_access_and_server"]
+LONGEST = ["test_views", "test_documents", "test_peers", "test_hostile", "test_tasks", "test_access_and_server", "test_read_only"]
 SUMMARY = re.compile(r"^#counts (\d+) (\d+) (\d+)$", re.M)
 
 
@@ -83,7 +83,7 @@ def run_file(name, pattern):
     try:
         suite.run(result)
     finally:
-        case.quit_browser()
+        case.quit_browsers()
         faulthandler.cancel_dump_traceback_later()
     print(f"#counts {result.passed} {result.wrong} {result.left_out}")
     return 1 if result.wrong else 0

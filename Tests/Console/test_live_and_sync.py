@@ -6,14 +6,15 @@ import samples
 from case import ConsoleTest, needs_view
 
 
+def lines(browser):
+    return browser.js("return [...document.querySelectorAll('.live-list .line')].map((one) => one.innerText)")
+
+
 @needs_view("live")
 class Live(ConsoleTest):
     @classmethod
     def seed(cls, server):
         samples.orders(server, 100)
-
-    def lines(self):
-        return self.browser.js("return [...document.querySelectorAll('.live-list .line')].map((one) => one.innerText)")
 
     def opened(self, name):
         self.server.database(name)
@@ -21,22 +22,22 @@ class Live(ConsoleTest):
         self.browser.reads("No changes yet")
 
         def comes():
-            if not self.lines():
+            if not lines(self.browser):
                 self.server.bulk(name, [{"type": "note"}])
-            return self.lines()
+            return lines(self.browser)
         self.browser.until(comes, "the feed is live")
 
     def test_each_change_says_whether_it_is_new_changed_deleted_or_a_conflict(self):
         b = self.browser
         self.opened("kinds")
         revision = self.server.put("/kinds/a", {"n": 1})["rev"]
-        b.until(lambda: any("new" in one and "a" in one for one in self.lines()), "it is new")
+        b.until(lambda: any("new" in one and "a" in one for one in lines(self.browser)), "it is new")
         self.server.put("/kinds/a", {"n": 2, "_rev": revision})
-        b.until(lambda: any("changed" in one for one in self.lines()), "it has changed")
+        b.until(lambda: any("changed" in one for one in lines(self.browser)), "it has changed")
         self.server.delete("/kinds/a?rev=" + self.server.document("kinds", "a")["_rev"])
-        b.until(lambda: any("deleted" in one for one in self.lines()), "it is deleted")
+        b.until(lambda: any("deleted" in one for one in lines(self.browser)), "it is deleted")
         samples.conflict(self.server, "kinds", "c", [{"by": "ann"}, {"by": "bob"}])
-        b.until(lambda: any("conflict" in one for one in self.lines()), "it is in conflict")
+        b.until(lambda: any("conflict" in one for one in lines(self.browser)), "it is in conflict")
 
     def test_the_feed_is_paused_and_goes_on(self):
         b = self.browser
@@ -45,15 +46,15 @@ class Live(ConsoleTest):
         self.server.bulk("pause", [{"_id": f"later {number}"} for number in range(5)])
         # One that was written before may come after the button was pressed.
         b.until(lambda: b.js("return /Continue with [5-9] new/.test(document.body.innerText)"), "they are counted")
-        self.assertFalse([one for one in self.lines() if "later 4" in one])
+        self.assertFalse([one for one in lines(self.browser) if "later 4" in one])
         b.click("button", re.compile("^Continue"))
-        b.until(lambda: [one for one in self.lines() if "later 4" in one], "the feed goes on")
+        b.until(lambda: [one for one in lines(self.browser) if "later 4" in one], "the feed goes on")
 
     def test_a_filter_of_the_server_is_in_the_address(self):
         b = self.browser
         b.open("#/db/orders/live?from=last&filter=sales%2Fpaid")
         b.reads("Filter: sales/paid")
-        b.until(self.lines, "changes are shown")
+        b.until(lambda: lines(b), "changes are shown")
 
     def test_a_filter_that_is_not_there_is_told_of(self):
         self.browser.open("#/db/orders/live?filter=sales%2Fnone")
@@ -67,7 +68,13 @@ class Live(ConsoleTest):
         b.reads("Reconnecting")
         self.server.start()
         self.server.put("/away/after", {"x": 1})
-        b.until(lambda: [one for one in self.lines() if "after" in one], "what came meanwhile is shown", 60)
+        b.until(lambda: [one for one in lines(self.browser) if "after" in one], "what came meanwhile is shown", 60)
+
+
+@needs_view("live")
+class OutOfSight(ConsoleTest):
+    # No page of the headless shell is ever out of sight.
+    needs_whole_browser = True
 
     def test_a_tab_out_of_sight_holds_no_feed_and_loses_no_change(self):
         b = self.browser
@@ -88,18 +95,18 @@ class Live(ConsoleTest):
         b.reads("Live")
         b.until(lambda: b.js("return feeds.length"), "a feed is open")
         self.server.put("/aside/before", {})
-        b.until(lambda: len(self.lines()) == 1, "a change is shown")
+        b.until(lambda: len(lines(self.browser)) == 1, "a change is shown")
         with b.hidden():
             b.until(lambda: b.js("return feeds.length > 0 && feeds.every((one) => one.ended)"), "the feed has ended")
             opened = b.js("return feeds.length")
             self.server.bulk("aside", [{"_id": f"meanwhile {number}"} for number in range(9)])
             self.server.delete("/aside/first?rev=" + self.server.document("aside", "first")["_rev"])
             self.assertEqual(b.js("return feeds.length"), opened)
-        b.until(lambda: len(self.lines()) >= 11, "what came meanwhile is shown")
+        b.until(lambda: len(lines(self.browser)) >= 11, "what came meanwhile is shown")
         self.server.put("/aside/after", {})
-        b.until(lambda: any("after" in one for one in self.lines()), "the feed goes on")
-        self.assertEqual(len(self.lines()), 12)
-        self.assertTrue(any("deleted" in one for one in self.lines()))
+        b.until(lambda: any("after" in one for one in lines(self.browser)), "the feed goes on")
+        self.assertEqual(len(lines(self.browser)), 12)
+        self.assertTrue(any("deleted" in one for one in lines(self.browser)))
 
 
 @needs_view("sync", "sync-new", "sync-job")

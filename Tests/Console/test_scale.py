@@ -23,6 +23,9 @@ LARGEST = 64
 
 @needs_view("documents")
 class Scale(ConsoleTest):
+    # The figures of the benchmark are those of Chromium itself.
+    needs_whole_browser = True
+
     @classmethod
     def seed(cls, server):
         server.database("large")
