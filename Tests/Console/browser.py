@@ -35,6 +35,10 @@ PASSING = (StaleElementReferenceException, ElementClickInterceptedException, Ele
            NoSuchElementException)
 
 
+# The program itself: the script of that name in /usr/bin would go on after the driver has ended it.
+SHELL = "/usr/lib/chromium/chromium-headless-shell"
+
+
 class Browser:
     """Chromium's headless shell where it is installed, which draws the same with half of the work; Chromium itself
     where it is not, where CHROMIUM names one, or where a test needs a `whole` browser, with tabs that are out of sight."""
@@ -44,7 +48,7 @@ class Browser:
         options = webdriver.ChromeOptions()
         for argument in ARGUMENTS:
             options.add_argument(argument)
-        shell = None if whole else shutil.which("chromium-headless-shell")
+        shell = SHELL if not whole and os.path.exists(SHELL) else None
         options.binary_location = os.environ.get("CHROMIUM") or shell or "/usr/bin/chromium"
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         options.add_experimental_option("prefs", {
