@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanLogging
 internal import DivanSystem
 internal import Synchronization
 
 /// Stops those who guess passwords: after so many wrong ones in a row for a name from one network, further
 /// ones for it from there are refused unseen for a while; and after ten times as many for any names, all from
-/// there, but for those that were right lately.
+/// there, but for those that were right lately. `PasswordLockout` says how many, for how long, and whether at all.
 ///
 /// Another network is not affected, so a client cannot lock a user out from elsewhere. A network is an IPv4 address or
 /// the 64 bits of an IPv6 prefix, which one client has to itself.
@@ -42,14 +43,19 @@ package final class PasswordThrottle: Sendable {
     private static let longestName = 256
     /// Makes the digests of names, so that no client can choose two names of the same one.
     private let digestKey = RandomBytes.make(32)
-    private let attempts: Int
-    private let lockout: Duration
+    /// What counts now: a client may configure it.
+    private let lockout: @Sendable () -> PasswordLockout
     private let failures = Mutex<[Key: Failures]>([:])
 
+    /// Makes one that counts as is asked before each password.
+    init(_ lockout: @escaping @Sendable () -> PasswordLockout) {
+        self.lockout = lockout
+    }
+
     /// Makes one that counts as the limits say.
-    package init(_ limits: ListenerLimits) {
-        attempts = limits.passwordAttempts
-        lockout = limits.passwordLockout
+    package convenience init(_ limits: ListenerLimits) {
+        let lockout = PasswordLockout(limits)
+        self.init { lockout }
     }
 
     /// How many bytes of names are kept.
@@ -70,22 +76,26 @@ package final class PasswordThrottle: Sendable {
     package func isLocked(_ name: String, from network: String, now: ContinuousClock.Instant = .now)
         -> Bool
     {
-        let key = key(name, network)
-        return failures.withLock { isLocked(key, attempts, &$0, now) }
+        let (key, lockout) = (key(name, network), lockout())
+        return failures.withLock { isLocked(key, lockout.attempts, lockout, &$0, now) }
     }
 
     /// Whether names that were not right lately are locked from a network.
     func isLocked(from network: String, now: ContinuousClock.Instant = .now) -> Bool {
-        failures.withLock { isLocked(Key(network: network), attemptsOfNetwork, &$0, now) }
+        let lockout = lockout()
+        return failures.withLock {
+            isLocked(Key(network: network), lockout.attemptsOfNetwork, lockout, &$0, now)
+        }
     }
 
-    private var attemptsOfNetwork: Int { attempts > .max / 10 ? .max : attempts * 10 }
-
     private func isLocked(
-        _ key: Key, _ limit: Int, _ failures: inout [Key: Failures], _ now: ContinuousClock.Instant
+        _ key: Key, _ limit: Int, _ lockout: PasswordLockout, _ failures: inout [Key: Failures],
+        _ now: ContinuousClock.Instant
     ) -> Bool {
-        guard let known = failures[key], known.count >= limit else { return false }
-        guard known.last.duration(to: now) >= lockout else { return true }
+        guard lockout.mode == .enforce, let known = failures[key], known.count >= limit else {
+            return false
+        }
+        guard known.last.duration(to: now) >= lockout.duration else { return true }
         failures[key] = nil
         return false
     }
@@ -98,31 +108,50 @@ package final class PasswordThrottle: Sendable {
     package func note(
         _ name: String, from network: String, isRight: Bool, now: ContinuousClock.Instant = .now
     ) -> Bool {
+        let lockout = lockout()
+        guard lockout.mode != .off else { return true }
         let (key, all) = (key(name, network), Key(network: network))
-        return failures.withLock { failures in
-            guard !isLocked(key, attempts, &failures, now) else { return false }
-            let counts = !isLocked(all, attemptsOfNetwork, &failures, now)
+        let (counts, isTooMany) = failures.withLock { failures in
+            guard !isLocked(key, lockout.attempts, lockout, &failures, now) else {
+                return (false, false)
+            }
+            let counts = !isLocked(all, lockout.attemptsOfNetwork, lockout, &failures, now)
+            var isTooMany = false
             if !isRight {
-                count(key, &failures, now)
-                count(all, &failures, now)
+                isTooMany = count(key, lockout, &failures, now) == lockout.attempts
+                count(all, lockout, &failures, now)
             } else if counts {
                 failures[key] = nil
             }
-            return counts
+            return (counts, isTooMany)
         }
+        if isTooMany { Self.warn(name, network, lockout) }
+        return counts
     }
 
+    /// Tells the log once of a name for which too many passwords in a row were wrong.
+    private static func warn(_ name: String, _ network: String, _ lockout: PasswordLockout) {
+        // Those who guess choose the name.
+        let name = JSONValue.string(String(name.unicodeScalars.prefix(100)))
+        Log.listener.warning(
+            "\(lockout.attempts) passwords in a row were wrong for the user \(name), from \(network)."
+        )
+    }
+
+    @discardableResult
     private func count(
-        _ key: Key, _ failures: inout [Key: Failures], _ now: ContinuousClock.Instant
-    ) {
+        _ key: Key, _ lockout: PasswordLockout, _ failures: inout [Key: Failures],
+        _ now: ContinuousClock.Instant
+    ) -> Int {
         if failures[key] == nil, failures.count >= Self.mostEntries {
-            failures = failures.filter { $0.value.last.duration(to: now) < lockout }
+            failures = failures.filter { $0.value.last.duration(to: now) < lockout.duration }
             if failures.count >= Self.mostEntries { failures = [:] }
         }
         var known = failures[key] ?? Failures()
-        if known.last.duration(to: now) >= lockout { known.count = 0 }
+        if known.last.duration(to: now) >= lockout.duration { known.count = 0 }
         known.count += 1
         known.last = now
         failures[key] = known
+        return known.count
     }
 }

@@ -39,6 +39,7 @@ enum ConfigurationRule: Sendable {
     private static let rules: [(sections: [String], key: String, rule: ConfigurationRule)] = {
         let (server, couchdb) = (ConfigurationTable.server, ConfigurationTable.couchdb)
         let (cors, users) = (ConfigurationTable.cors, ConfigurationTable.authentication)
+        let lockout = [PasswordLockout.section]
         return [
             (server, "enable_cors", .flag), (server + users, "require_valid_user", .flag),
             (["chttpd"], "require_valid_user_except_for_up", .flag),
@@ -51,6 +52,8 @@ enum ConfigurationRule: Sendable {
             (users, "authentication_db", .choice([SystemDatabase.users.rawValue])),
             (users, "proxy_use_secret", .flag), (users, "users_db_public", .flag),
             (users, "hash_algorithms", .words(["sha", "sha256", "sha384", "sha512"])),
+            (lockout, "mode", .choice(PasswordLockout.Mode.allCases.map(\.rawValue))),
+            (lockout, "threshold", .count()), (lockout, "max_lifetime", .count()),
             (["jwt_auth"], "required_claims", .claims),
             (couchdb, "max_document_size", .count()),
             (couchdb, "max_attachment_size", .count(orInfinity: true)),

@@ -34,6 +34,8 @@ struct ListenerSettings: Sendable {
     var cookieSameSite: String?
     /// The kind of sites where nothing is set: with a console, pages of the listener itself.
     let usualSameSite: String
+    /// What wrong passwords lead to.
+    let lockout: PasswordLockout
     /// A secret in place of the listener's own.
     var secret: [UInt8]?
     /// The tokens and the proxy that say who a client is; nil where they do not.
@@ -66,6 +68,7 @@ struct ListenerSettings: Sendable {
         cors = Self.cors(table, options.cors)
         challenge = "Basic realm=\"\(options.realm)\""
         usualSameSite = options.console == nil ? "Lax" : "Strict"
+        lockout = PasswordLockout(table, options.limits)
         longestRequest = options.limits.requestBody
         longestAttachment = options.limits.attachment
         readSessions(table)

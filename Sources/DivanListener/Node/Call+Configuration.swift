@@ -88,7 +88,7 @@ extension Call {
 
     /// Whether a key decides who gets in, or shows how to: any program could leave one for the time when names are asked for.
     private static func decidesWhoGetsIn(_ section: String, _ key: String) -> Bool {
-        ["jwt_keys", "jwt_auth"].contains(section)
+        ["jwt_keys", "jwt_auth", PasswordLockout.section].contains(section)
             || [
                 "authentication_handlers", "secret", "proxy_use_secret",
                 "users_db_security_editable",

@@ -71,7 +71,7 @@ package final class Site: Sendable {
         let directory = manager.directory.path(percentEncoded: false)
         configuration = try Configuration(directory: directory, options: options)
         cors = CORS(configuration: configuration)
-        throttle = PasswordThrottle(options.limits)
+        throttle = PasswordThrottle { [configuration] in configuration.settings.lockout }
         memory = MemoryBudget(capacity: options.limits.memory / 8 * 5)
         waitingBytes = MemoryBudget(capacity: options.limits.memory / 4)
         longDocuments = MemoryBudget(capacity: options.limits.memory / 8)

@@ -332,6 +332,7 @@ import Testing
         for key in [
             "jwt_keys/hmac:_default", "chttpd_auth/secret", "chttpd_auth/proxy_use_secret",
             "chttpd/authentication_handlers", "couchdb/users_db_security_editable",
+            "chttpd_auth_lockout/mode",
         ] {
             let answer = site.send("PUT", "/_node/_local/_config/" + key, "\"a\"")
             #expect(answer.status == 403, "\(key)")
