@@ -17,6 +17,8 @@ enum ConfigurationRule: Sendable {
     case words([String])
     /// What may stand in a header field.
     case visible
+    /// The name of a header field.
+    case field
     /// The domain of a cookie.
     case domain
     /// A secret, which is never empty.
@@ -45,6 +47,8 @@ enum ConfigurationRule: Sendable {
             (["chttpd"], "require_valid_user_except_for_up", .flag),
             (["chttpd"], "admin_only_all_dbs", .flag),
             (server, "max_http_request_size", .count()), (server, "WWW-Authenticate", .visible),
+            (server, "x_forwarded_host", .field), (server, "x_forwarded_proto", .field),
+            (server, "x_forwarded_ssl", .field),
             (users, "timeout", .count()), (users, "allow_persistent_cookies", .flag),
             (users, "cookie_domain", .domain), (users, "secret", .secret),
             (users, "same_site", .choice(["", "none", "lax", "strict"])),
@@ -91,6 +95,7 @@ enum ConfigurationRule: Sendable {
             return !given.isEmpty
                 && given.allSatisfy { word in known.contains { word.hasSameBytes(as: $0) } }
         case .visible: return table.visible("k", in: ["s"]) != nil
+        case .field: return table.field("k", in: ["s"]) != nil
         case .domain: return table.visible("k", in: ["s"]) != nil && !text.contains(";")
         case .secret: return !text.isEmpty
         case .claims: return ConfiguredTokens.claims(text) != nil
@@ -110,6 +115,7 @@ enum ConfigurationRule: Sendable {
         case .words(let words):
             "a list, with commas, of " + words.map { "`\($0)`" }.joined(separator: ", ")
         case .visible: "a text of visible ASCII characters and spaces"
+        case .field: "the name of a header field"
         case .domain: "the name of a domain, without a semicolon"
         case .secret: "a text that is not empty"
         case .tokenKey:

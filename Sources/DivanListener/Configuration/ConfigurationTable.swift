@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
 internal import DivanJSON
 
 /// Texts by section and key, as CouchDB's configuration has them.
@@ -77,6 +78,11 @@ struct ConfigurationTable: Sendable {
         text(key, in: sections).flatMap { text in
             text.utf8.allSatisfy { (0x20..<0x7F).contains($0) } ? text : nil
         }
+    }
+
+    /// A key that is the name of a header field.
+    func field(_ key: String, in sections: [String]) -> String? {
+        text(key, in: sections).flatMap { HTTPHeaders.isName($0) ? $0 : nil }
     }
 
     /// The keys of another table in place of the same ones here.

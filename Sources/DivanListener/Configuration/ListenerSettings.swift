@@ -21,6 +21,8 @@ struct ListenerSettings: Sendable {
     var cors: ListenerCORS?
     /// The challenge of a 401.
     var challenge: String
+    /// Where a proxy in front says what its client called.
+    let forwarded: ForwardedFields
     /// Whether a client must show who it is, whatever it asks for.
     var requiresUser = false
     /// Whether that holds for `_up`, too.
@@ -68,6 +70,7 @@ struct ListenerSettings: Sendable {
         cors = Self.cors(table, options.cors)
         challenge = "Basic realm=\"\(options.realm)\""
         usualSameSite = options.console == nil ? "Lax" : "Strict"
+        forwarded = ForwardedFields(table)
         lockout = PasswordLockout(table, options.limits)
         longestRequest = options.limits.requestBody
         longestAttachment = options.limits.attachment

@@ -4,13 +4,14 @@ internal import DivanHTTP
 
 // The address under which a client knows the listener.
 extension Call {
-    /// The scheme and the host that the client called: what a proxy in front says of them counts first.
+    /// The scheme and the host that the client called: what a proxy in front says of them counts first, in the header
+    /// fields that are configured.
     ///
     /// Only the client reads them again, in the answer to its own request, so nothing is decided by them.
     var calledAddress: (scheme: String, host: String) {
-        let isSecure =
-            headers["X-Forwarded-Ssl"] == "on" || headers["X-Forwarded-Proto"] == "https"
-        let forwarded = headers["X-Forwarded-Host"].flatMap { Self.isHost($0) ? $0 : nil }
+        let fields = site.configuration.settings.forwarded
+        let isSecure = headers[fields.ssl] == "on" || headers[fields.scheme] == "https"
+        let forwarded = headers[fields.host].flatMap { Self.isHost($0) ? $0 : nil }
         return (
             isSecure || request.head.isSecure ? "https" : "http",
             forwarded ?? headers["Host"] ?? "localhost"

@@ -35,4 +35,25 @@ import Testing
             #expect(location(["X-Forwarded-Host": host]) == "http://localhost", "\(host)")
         }
     }
+
+    private func name(_ key: String, _ field: String) {
+        let answer = site.send("PUT", "/_node/_local/_config/\(key)", "\"\(field)\"")
+        #expect(answer.status == 200)
+    }
+
+    @Test func `the configuration names the fields of the proxy`() {
+        name("chttpd/x_forwarded_host", "X-Host")
+        #expect(location(["x-host": "a.example"]) == "http://a.example")
+        #expect(location(["X-Forwarded-Host": "a.example"]) == "http://localhost")
+        #expect(location(["X-Host": "a/b"]) == "http://localhost")
+        // The section of CouchDB 2 counts where that of CouchDB 3 says nothing.
+        name("httpd/x_forwarded_proto", "X-Scheme")
+        #expect(location(["X-Scheme": "https"]) == "https://localhost")
+        name("chttpd/x_forwarded_ssl", "X-Ssl")
+        #expect(location(["X-Ssl": "on"]) == "https://localhost")
+        #expect(location(["X-Forwarded-Ssl": "on"]) == "http://localhost")
+        #expect(
+            site.send("PUT", "/_node/_local/_config/chttpd/x_forwarded_ssl", "\"a b\"").status
+                == 400)
+    }
 }
