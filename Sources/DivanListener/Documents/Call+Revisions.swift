@@ -92,14 +92,25 @@ extension Call {
     ///   - kind: How it is made.
     /// - Returns: The change; a document of a system database may be another one than was sent.
     /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 409 where a user edits another revision than the current
-    ///   one of the own account, 400 or 501 for a design document that is none or asks for what nothing runs.
+    ///   one of the own account, 400 or 501 for a design document that is none or asks for what nothing runs, 400 for a name
+    ///   that no attachment may have.
     func permitted(_ id: DocumentID, _ received: ReceivedDocument, _ kind: ChangeKind) throws
         -> ReceivedDocument
     {
         let change = try prepared(id, received, kind)
         try checkWriting(id, change, isNew: kind != .arrival)
         try checkStubs(id, change, kind)
+        if case .edit(let base) = kind {
+            try change.checkAttachmentNames { try base.flatMap { try known(id, $0) } }
+        }
         return change
+    }
+
+    /// A revision that is edited; nil where it is not here, which the edit is told of later.
+    private func known(_ id: DocumentID, _ revision: RevisionID) throws -> Document? {
+        do { return try database.document(withID: id, revision: revision) } catch
+            let error as DatabaseError where error.code == .revisionNotFound
+        { return nil }
     }
 
     /// Refuses a change that the user may not make. Design documents are for administrators, and have

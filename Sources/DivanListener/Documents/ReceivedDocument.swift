@@ -109,9 +109,9 @@ struct ReceivedDocument: Sendable {
         guard !names.isEmpty else { return }
         let document = try existing()
         for name in names where document?.attachment(named: name) == nil {
-            throw HTTPFailure.invalidDocument(
-                "The name of the attachment '\(name.prefix(200))' begins with an underscore, which CouchDB and PouchDB refuse."
-            )
+            throw HTTPFailure.badRequest(
+                "Attachment name '\(name.prefix(200))' starts with prohibited character '_'"
+            ).ofDocument
         }
     }
 
