@@ -19,6 +19,8 @@ struct Guardian: Sendable {
     let anonymous: ListenerUser
     let accounts: Accounts
     let throttle: PasswordThrottle
+    /// Counts the passwords.
+    let statistics: ListenerStatistics
     let cors: CORS
     var tokens: ListenerTokens?
     var proxy: ListenerProxyAuthentication?
@@ -157,10 +159,15 @@ struct Guardian: Sendable {
         _ name: String, password: String, from network: String, mayTakeLong: Bool
     ) throws -> ListenerUser? {
         guard !throttle.isLocked(name, from: network) else { throw Self.locked }
-        if let user = accounts.rememberedUser(name, password: password) { return user }
+        if let user = accounts.rememberedUser(name, password: password) {
+            statistics.noteFastHash()
+            return user
+        }
         guard !throttle.isLocked(from: network) else { throw Self.locked }
         guard mayTakeLong else { return nil }
         let user = accounts.user(name, password: password)
+        statistics.noteSlowHash()
+        if user != nil { statistics.noteFastHash() }
         guard throttle.note(name, from: network, isRight: user != nil) else { throw Self.locked }
         guard let user else { throw Self.wrongPassword }
         return user

@@ -24,6 +24,9 @@ final class ListenerStatistics: Sendable {
         var statuses = [Int](repeating: 0, count: ListenerStatistics.statuses.count)
         /// Those of some routes, by what they are called.
         var routes: NameMap<Int> = [:]
+        /// Passwords that were hashed, and that were looked up among those that were right lately.
+        var slowHashes = 0
+        var fastHashes = 0
         /// How long requests took until their answers began, in milliseconds; the latest ones.
         var times: [Double] = []
         /// How long all of them took together.
@@ -70,6 +73,12 @@ final class ListenerStatistics: Sendable {
             if let status { counts.statuses[status] += 1 }
         }
     }
+
+    /// Notes that a password was hashed.
+    func noteSlowHash() { counts.withLock { $0.slowHashes += 1 } }
+
+    /// Notes that a password was found among those that were right lately, or is one of them from now on.
+    func noteFastHash() { counts.withLock { $0.fastHashes += 1 } }
 
     /// Notes that a route handles a request.
     func note(_ route: Route) {

@@ -61,6 +61,12 @@ extension Site {
             .gauge, ["open_os_files"], JSONValue(CurrentProcess.descriptorCount),
             "descriptors that the process has open")
         add(
+            .counter, ["password_hashing_fast"], JSONValue(counts.fastHashes),
+            "passwords that were found among those that were right lately")
+        add(
+            .counter, ["password_hashing_slow"], JSONValue(counts.slowHashes),
+            "passwords that were hashed")
+        add(
             .histogram, ["request_time"], Distribution(counts.times).json,
             "milliseconds until the answers to the last thousand requests began")
         metrics.append(

@@ -90,7 +90,7 @@ package final class Site: Sendable {
         if case .everybodyOnLoopback = options.access { allowsAnonymousAdmin = true }
         guardian = Guardian(
             allowsAnonymousAdmin: allowsAnonymousAdmin, anonymous: ListenerUser(),
-            accounts: accounts, throttle: throttle,
+            accounts: accounts, throttle: throttle, statistics: statistics,
             cors: cors, tokens: options.tokens, proxy: options.proxy,
             certificates: options.clientCertificates, devices: options.devices)
         let token = manager.whenOpened { [weak self] database in

@@ -37,6 +37,40 @@ import Testing
         #expect(try #require(value("open_os_files")) > 0)
     }
 
+    @Test func `passwords are counted that are hashed, and that were right lately`() throws {
+        let site = try TestSite { $0.access = .users(["ann": "secret"]) }
+        let path = site.folder.path + "/listener.json"
+        var file = try AccountsFile.load(path)
+        file.users["joe"] = AccountsFile.User(password: "j", roles: [], iterations: 10)
+        #expect(file.write(to: path))
+        func basic(_ user: String) -> HTTPHeaders {
+            ["Authorization": "Basic " + Base64.encode(Array(user.utf8))]
+        }
+        func counts() -> [Int64?] {
+            ["slow", "fast"].map { kind in
+                let path = "/_node/_local/_stats/couchdb/password_hashing_\(kind)?flush=true"
+                return site.send("GET", path, "", basic("ann:secret")).json["value"]?.int64
+            }
+        }
+        // Without parameters the test's site would ask twice, as two threads do.
+        let session = "/_session?basic=true"
+        // Each question is asked with a password that needs no hashing.
+        #expect(counts() == [0, 2])
+        #expect(site.send("GET", session, "", basic("joe:wrong")).status == 401)
+        #expect(counts() == [1, 4])
+        #expect(site.send("GET", session, "", basic("joe:j")).status == 200)
+        #expect(counts() == [2, 7])
+        #expect(site.send("GET", session, "", basic("joe:j")).status == 200)
+        #expect(counts() == [2, 10])
+    }
+
+    @Test func `a number that there is not is null`() {
+        for path in ["couchdb/none", "none", "couchdb/httpd/requests/value/none"] {
+            let answer = site.send("GET", "/_node/_local/_stats/" + path)
+            #expect(answer.status == 200 && answer.json == .null, "\(path)")
+        }
+    }
+
     @Test func `the times of requests are told as a distribution`() throws {
         let time = site.send("GET", "/_node/_local/_stats/couchdb/request_time").json
         #expect(time["type"] == "histogram")
