@@ -29,6 +29,8 @@ final class Accounts: Sendable {
     private let given: NameMap<[UInt8]>
     /// Users that are kept elsewhere: the documents of `_users`.
     private let others: @Sendable (String) -> AccountsFile.User?
+    /// Whether one of those cannot sign in until an administrator has resolved the conflict of the document.
+    private let isBlocked: @Sendable (String) -> Bool
     /// How long sessions hold, and by what they are signed.
     private let configuration: Configuration
     /// Signs what `verified` remembers.
@@ -43,14 +45,17 @@ final class Accounts: Sendable {
     ///   - path: The directory; nil to keep everything in memory.
     ///   - passwords: Users of this run only, who may do everything, by name.
     ///   - configuration: What says how long sessions hold, and by what they are signed.
+    ///   - isBlocked: Whether a user that is kept elsewhere cannot sign in because of a conflict.
     ///   - others: Finds users that are kept elsewhere; the file's go before them.
     /// - Throws: `HTTPFailure` when the file is malformed.
     init(
         directory path: String?, passwords: NameMap<String> = [:],
         configuration: Configuration = Configuration(),
+        isBlocked: @escaping @Sendable (String) -> Bool = { _ in false },
         others: @escaping @Sendable (String) -> AccountsFile.User? = { _ in nil }
     ) throws {
         self.others = others
+        self.isBlocked = isBlocked
         self.configuration = configuration
         self.path = path.map { $0 + "/listener.json" }
         given = passwords.mapValues { [memoryKey] in Secrets.sign(Array($0.utf8), key: memoryKey) }
@@ -79,6 +84,14 @@ final class Accounts: Sendable {
                 salt: [], key: key, iterations: 0, roles: [ListenerUser.adminRole])
         }
         return state.withLock { $0.file.users[name] } ?? others(name)
+    }
+
+    /// Whether a user cannot sign in by any password until an administrator has resolved a conflict.
+    func isBlocked(_ name: String) -> Bool {
+        guard given[name] == nil, state.withLock({ $0.file.users[name] }) == nil else {
+            return false
+        }
+        return isBlocked(name)
     }
 
     // MARK: - Passwords

@@ -163,6 +163,8 @@ struct Guardian: Sendable {
             statistics.noteFastHash()
             return user
         }
+        // No password is looked at, so none counts as wrong.
+        guard !accounts.isBlocked(name) else { throw Self.blocked }
         guard !throttle.isLocked(from: network) else { throw Self.locked }
         guard mayTakeLong else { return nil }
         let user = accounts.user(name, password: password)
@@ -181,6 +183,11 @@ struct Guardian: Sendable {
         HTTPFailure(
             400, "bad_request", "Malformed AuthSession cookie. Please clear your cookies.",
             headers: ["Set-Cookie": Accounts.noCookie])
+    }
+    private static var blocked: HTTPFailure {
+        .unauthorized(
+            "User document conflicts must be resolved before the document is used for authentication purposes."
+        )
     }
     private static var locked: HTTPFailure {
         .forbidden("Account is temporarily locked due to multiple authentication failures")

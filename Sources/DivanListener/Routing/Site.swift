@@ -83,8 +83,9 @@ package final class Site: Sendable {
             accounts = try Accounts(directory: directory, configuration: configuration)
         case .users(let passwords):
             accounts = try Accounts(
-                directory: directory, passwords: passwords, configuration: configuration
-            ) { [manager] name in UserDocument.account(name, in: manager) }
+                directory: directory, passwords: passwords, configuration: configuration,
+                isBlocked: { [manager] name in UserDocument.isBlocked(name, in: manager) },
+                others: { [manager] name in UserDocument.account(name, in: manager) })
         }
         var allowsAnonymousAdmin = false
         if case .everybodyOnLoopback = options.access { allowsAnonymousAdmin = true }

@@ -42,9 +42,6 @@ enum UserDocument {
         guard let name = body["name"]?.string, !name.isEmpty else {
             throw HTTPFailure.forbidden("doc.name is required")
         }
-        guard id == DocumentID(prefix + name) else {
-            throw HTTPFailure.forbidden("Docs id must be of the form org.couchdb.user:name.")
-        }
         guard let given = body["roles"] else { throw HTTPFailure.forbidden("doc.roles must exist") }
         guard let roles = given.array else {
             throw HTTPFailure.forbidden("doc.roles must be an array")
@@ -52,6 +49,10 @@ enum UserDocument {
         guard roles.allSatisfy({ $0.string != nil }) else {
             throw HTTPFailure.forbidden("doc.roles can only contain strings")
         }
+        guard id == DocumentID(prefix + name) else {
+            throw HTTPFailure.forbidden("Doc ID must be of the form org.couchdb.user:name")
+        }
+        try checkScheme(body)
         guard roles.compactMap(\.string).allSatisfy(isGivenRole) else {
             throw HTTPFailure.forbidden(
                 "No system roles (starting with underscore) in users db.")
@@ -93,6 +94,25 @@ enum UserDocument {
         }
     }
 
+    /// Refuses a stored hash that no CouchDB can read; where a password is sent, the one in the document is replaced.
+    private static func checkScheme(_ body: JSONObject) throws {
+        guard body["password"]?.string == nil, let scheme = body["password_scheme"] else { return }
+        switch scheme.string {
+        case "pbkdf2":
+            guard body["iterations"]?.double != nil else {
+                throw HTTPFailure.forbidden("iterations must be a number.")
+            }
+            guard body["derived_key"]?.string != nil else {
+                throw HTTPFailure.forbidden("derived_key must be a string.")
+            }
+        case "simple": return
+        default:
+            guard !scheme.isNull, scheme.string != "" else { return }
+            let name = scheme.string ?? scheme.description
+            throw HTTPFailure.forbidden("Password scheme `\(name.prefix(60))` not supported.")
+        }
+    }
+
     /// Refuses changes of what is not the user's to change: the roles, and the hash but by a new password. A hash of the
     /// user's own choice could be one that takes minutes to check, or an old password that an administrator has replaced.
     private static func checkKept(_ body: JSONObject, of base: Document?) throws {
@@ -101,7 +121,8 @@ enum UserDocument {
             return body[key].map(exact) == former.map(exact)
         }
         guard isKept("roles", else: []) else {
-            throw HTTPFailure.forbidden("Only _admin may set roles")
+            throw HTTPFailure.forbidden(
+                base == nil ? "Only _admin may set roles" : "Only _admin may edit roles")
         }
         guard body["password"]?.string == nil else { return }
         guard hashKeys.allSatisfy({ isKept($0, else: nil) }) else {
@@ -150,11 +171,25 @@ enum UserDocument {
     /// a password that all of them have; without one, not at all. Nothing in a revision proves who made it, so
     /// none of them may give what another one does not.
     static func account(_ name: String, in manager: Manager) -> AccountsFile.User? {
+        account(of: branches(name, in: manager))
+    }
+
+    /// Whether the document of a user has conflicting revisions, by which the user cannot sign in.
+    static func isBlocked(_ name: String, in manager: Manager) -> Bool {
+        let branches = branches(name, in: manager)
+        return branches.count > 1 && account(of: branches) == nil
+    }
+
+    private static func branches(_ name: String, in manager: Manager) -> [Document] {
         guard
             let database = try? manager.existingDatabase(named: SystemDatabase.users.rawValue),
-            let branches = try? branches(DocumentID(prefix + name), in: database),
-            let first = branches.first, var account = account(first)
-        else { return nil }
+            let branches = try? branches(DocumentID(prefix + name), in: database)
+        else { return [] }
+        return branches
+    }
+
+    private static func account(of branches: [Document]) -> AccountsFile.User? {
+        guard let first = branches.first, var account = account(first) else { return nil }
         for branch in branches.dropFirst() {
             guard let other = self.account(branch), other.salt == account.salt,
                 other.key == account.key, other.iterations == account.iterations

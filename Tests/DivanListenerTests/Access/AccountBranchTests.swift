@@ -281,6 +281,36 @@ import Testing
         #expect(Self.roles(site, "new") == ["staff"] && Self.roles(site, "old") == nil)
     }
 
+    @Test func `who has an account with different passwords is told why, and is never locked out`()
+        throws
+    {
+        let site = try Self.site()
+        Self.bring(site, Self.history(Self.loser, Self.older), "eve", "old")
+        Self.bring(site, Self.history(Self.winner, Self.older), "eve", "new")
+        for number in 0..<7 {
+            let password = ["old", "new", "guess"][number % 3]
+            let answer = site.send("GET", "/_session", "", Self.credentials("eve", password))
+            #expect(answer.status == 401)
+            #expect(
+                answer.json["reason"]
+                    == "User document conflicts must be resolved before the document is used for authentication purposes."
+            )
+        }
+        site.send("DELETE", Self.path + "?rev=\(Self.loser)", "", Self.root)
+        #expect(Self.roles(site, "new") == ["staff"])
+    }
+
+    @Test func `a user of the listener signs in whatever conflicts a document of the name has`()
+        throws
+    {
+        let site = try Self.site()
+        Self.bring(site, Self.history(Self.loser, Self.older), "root", "old")
+        Self.bring(site, Self.history(Self.winner, Self.older), "root", "new")
+        #expect(site.send("GET", "/_session", "", Self.root).status == 200)
+        let wrong = site.send("GET", "/_session", "", Self.credentials("root", "new"))
+        #expect(wrong.json["reason"] == "Name or password is incorrect.")
+    }
+
     // MARK: - Reading
 
     @Test func `a user sees nothing of another account, by whatever route`() throws {

@@ -89,6 +89,41 @@ import Testing
         #expect(bulk.json[0]?["error"] == (status == 403 ? "forbidden" : "bad_request"))
     }
 
+    @Test(arguments: [
+        (#""name":"bob","roles":[]"#, "Doc ID must be of the form org.couchdb.user:name"),
+        (#""name":"ann","roles":"x""#, "doc.roles must be an array"),
+        (#""name":"ann","roles":[7]"#, "doc.roles can only contain strings"),
+        (
+            #""name":"ann","roles":[],"password_scheme":"foo""#,
+            "Password scheme `foo` not supported."
+        ),
+        (#""name":"ann","roles":[],"password_scheme":7"#, "Password scheme `7` not supported."),
+        (
+            #""name":"ann","roles":[],"password_scheme":"pbkdf2","derived_key":"0""#,
+            "iterations must be a number."
+        ),
+        (
+            #""name":"ann","roles":[],"password_scheme":"pbkdf2","iterations":1"#,
+            "derived_key must be a string."
+        ),
+    ])
+    func `what is wrong with an account is told in CouchDB's words`(body: String, reason: String)
+        throws
+    {
+        let site = try Self.withUsers()
+        let path = "/_users/org.couchdb.user:ann"
+        let answer = site.send("PUT", path, #"{"type":"user",\#(body)}"#, Self.admin)
+        #expect(answer.status == 403 && answer.json["reason"]?.string == reason)
+    }
+
+    @Test func `a scheme beside a password that is sent is replaced by that of its hash`() throws {
+        let site = try Self.withUsers()
+        let path = "/_users/org.couchdb.user:ann"
+        let body = #"{"name":"ann","type":"user","roles":[],"password":"p","password_scheme":"x"}"#
+        #expect(site.send("PUT", path, body, Self.admin).status == 201)
+        #expect(site.send("GET", path, "", Self.admin).json["password_scheme"] == "pbkdf2")
+    }
+
     @Test(arguments: ["a:b", "_why"])
     func `a name that no header or cookie can hold is refused`(name: String) throws {
         let site = try Self.withUsers()
@@ -133,7 +168,7 @@ import Testing
         let more = site.send(
             "PUT", own + "?rev=\(same.json["rev"]?.string ?? "")",
             Self.ann.replacingOccurrences(of: "staff", with: "boss"), ann)
-        #expect(more.json["reason"] == "Only _admin may set roles")
+        #expect(more.json["reason"] == "Only _admin may edit roles")
     }
 
     @Test func `five wrong passwords lock a name out from one address, for a while`() throws {
