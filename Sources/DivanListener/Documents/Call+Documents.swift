@@ -75,6 +75,7 @@ extension Call {
             let (received, attachments) = try receiveDocument()
             let id = received.id ?? MutableDocument([:]).id
             if id.isLocal {
+                try checkLocalWriting()
                 let revision = try database.write { try Self.saveLocal(id, received, $0) }
                 return localWritten(id, revision, status: 201)
             }

@@ -430,7 +430,8 @@ package struct Router: Sendable {
     private func isSignUp(_ request: ListenerRequest, _ route: Route, _ target: RequestTarget)
         -> Bool
     {
-        route.pattern == "/{db}/{doc}" && route.method == "PUT"
+        (route.pattern == "/{db}/{doc}" && route.method == "PUT"
+            || route.pattern == "/{db}" && route.method == "POST")
             && target.components.first == SystemDatabase.users.rawValue
             && site.configuration.settings.allowsSignUp
             && !(request.identity?.isProven ?? false)

@@ -71,7 +71,9 @@ extension Call {
             )
         }
         let base = user.isAdmin ? nil : try ownRevision(id, kind)
-        if !user.isAdmin, base == nil, received.isDeleted { throw onlyAdmins }
+        if !user.isAdmin, base == nil, received.isDeleted {
+            throw user.name == nil ? onlyAdmins : .missing
+        }
         return try systemDatabase.prepared(id, received, by: user, editing: base)
     }
 
@@ -81,10 +83,10 @@ extension Call {
     /// away, and make it the current one by deleting the administrator's.
     ///
     /// - Returns: nil where the user has no account yet.
-    /// - Throws: `HTTPFailure` 403 for every other document, for a revision that was made elsewhere, and while the account has
-    ///   conflicting revisions; 409 where the edit is of another revision.
+    /// - Throws: `HTTPFailure` as `notTheirs` for every other document; 403 for a revision that was made elsewhere, and while
+    ///   the account has conflicting revisions; 409 where the edit is of another revision.
     private func ownRevision(_ id: DocumentID, _ kind: ChangeKind) throws -> Document? {
-        guard isOwnAccount(id) else { throw onlyAdmins }
+        guard isOwnAccount(id) else { throw notTheirs(id) }
         guard case .edit(let edited) = kind else {
             throw HTTPFailure.forbidden(
                 "Only administrators may store revisions here that were made elsewhere.")
@@ -113,34 +115,72 @@ extension Call {
         return id == DocumentID(UserDocument.prefix + name)
     }
 
-    /// Whether a client without a name asks to make an account, where clients may.
+    /// Whether a client without a name asks to make an account, where clients may. What a `POST` makes is looked at with
+    /// its body.
     func isSignUp(_ route: Route) -> Bool {
-        user.name == nil && user.roles.isEmpty && systemDatabase == .users
-            && route.method == "PUT" && route.pattern == "/{db}/{doc}"
-            && documentID.text.hasBytePrefix(UserDocument.prefix)
-            && site.configuration.settings.allowsSignUp
+        guard user.name == nil, user.roles.isEmpty, systemDatabase == .users,
+            site.configuration.settings.allowsSignUp
+        else { return false }
+        switch (route.method, route.pattern) {
+        case ("PUT", "/{db}/{doc}"): return documentID.text.hasBytePrefix(UserDocument.prefix)
+        case ("POST", "/{db}"): return true
+        default: return false
+        }
     }
 
     /// Refuses what a user who is no administrator may not do in a system database.
     func checkSystemAccess(_ route: Route, isMember: Bool) throws {
         guard !user.isAdmin, systemDatabase != nil else { return }
         if isSignUp(route) {
-            guard try SecurityObject(SecurityObject.stored(in: database)).isOpen else {
-                throw onlyAdmins
-            }
+            guard try isOpenToClients else { throw onlyAdmins }
             return
         }
-        let isOwn = route.pattern.hasBytePrefix("/{db}/{doc}") && isOwnAccount(documentID)
-        let isTheirs = isOwn || mayReadPublicFields(route)
-        guard user.name != nil, isMember, isTheirs, try !SecurityObject.stored(in: database).isEmpty
-        else {
-            // As in CouchDB, which asks for an administrator there, also where a user is signed in.
-            let isList = ["/{db}/_all_docs", "/{db}/_changes"].contains {
-                route.pattern.hasBytePrefix($0)
-            }
-            guard isList else { throw onlyAdmins }
-            throw HTTPFailure.unauthorized(Route.Access.serverAdmin.refusal)
+        guard systemDatabase == .users, user.name != nil, isMember, try letsUsersIn else {
+            throw onlyAdministrators(of: route)
         }
+        if route.pattern == "/{db}", route.method == "POST" { return }
+        guard route.pattern.hasBytePrefix("/{db}/{doc}") else {
+            throw onlyAdministrators(of: route)
+        }
+        guard isOwnAccount(documentID) || mayReadPublicFields(route) else {
+            throw notTheirs(documentID)
+        }
+    }
+
+    /// Whether the database lets others than administrators in: a `_security` is stored, or the configuration opens databases
+    /// that have none.
+    private var letsUsersIn: Bool {
+        get throws {
+            try !SecurityObject.stored(in: database).isEmpty
+                || site.configuration.settings.openDatabases == .everyone
+        }
+    }
+
+    /// Whether clients without a name may make accounts, as far as the `_security` says.
+    private var isOpenToClients: Bool {
+        get throws {
+            let security = try SecurityObject.stored(in: database)
+            guard security.isEmpty else { return try SecurityObject(security).isOpen }
+            return site.configuration.settings.openDatabases == .everyone
+        }
+    }
+
+    /// Refuses a local document of a system database to those who are no administrators.
+    func checkLocalWriting() throws {
+        guard user.isAdmin || systemDatabase == nil else { throw onlyAdmins }
+    }
+
+    /// The refusal of a document that is not the user's account: to users who have one of their own no other is there.
+    private func notTheirs(_ id: DocumentID) -> HTTPFailure {
+        systemDatabase == .users && user.name != nil && !id.isDesign ? .missing : onlyAdmins
+    }
+
+    /// The refusal of a route. As in CouchDB, lists ask for an administrator, also where a user is signed in.
+    private func onlyAdministrators(of route: Route) -> HTTPFailure {
+        let isList = ["/{db}/_all_docs", "/{db}/_changes"].contains {
+            route.pattern.hasBytePrefix($0)
+        }
+        return isList ? .unauthorized(Route.Access.serverAdmin.refusal) : onlyAdmins
     }
 
     private var onlyAdmins: HTTPFailure { refusal("Only admins can access system databases.") }

@@ -240,7 +240,8 @@ import Testing
         var headers = Self.eve
         for destination in ["_design/d", "_design%2Fd", "plain", "org.couchdb.user:zed"] {
             headers["Destination"] = destination
-            #expect(site.send("COPY", Self.path, "", headers).status == 403, "\(destination)")
+            let status = destination.hasPrefix("_design") ? 403 : 404
+            #expect(site.send("COPY", Self.path, "", headers).status == status, "\(destination)")
         }
         #expect(site.send("PUT", "/_users/_design/d", "{}", Self.eve).status == 403)
         #expect(site.send("PUT", "/_users/_security", "{}", Self.eve).status == 403)
@@ -329,13 +330,16 @@ import Testing
                 var headers = Self.eve
                 headers["Destination"] = "org.couchdb.user:eve"
                 let answer = site.send(route.method, target, "{}", headers)
+                let isDocument =
+                    route.pattern.hasPrefix("/{db}/{doc}")
+                    || route.pattern == "/{db}" && route.method == "POST"
                 #expect(
-                    [401, 403].contains(answer.status),
+                    isDocument ? answer.status == 404 : [401, 403].contains(answer.status),
                     "\(route.method) \(target): \(answer.status)")
                 #expect(!answer.text.contains("derived_key"))
             }
         }
-        #expect(site.send("GET", other + "?open_revs=all", "", Self.eve).status == 403)
+        #expect(site.send("GET", other + "?open_revs=all", "", Self.eve).status == 404)
         #expect(site.send("GET", Self.path + "/a", "", Self.eve).text == "hi")
     }
 

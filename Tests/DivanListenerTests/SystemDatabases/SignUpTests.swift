@@ -66,9 +66,9 @@ import Testing
         #expect(site.send("PUT", "/_users/_security", members, ann).status == 200)
         let tim = "/_users/org.couchdb.user:tim"
         // Both keys must be set.
-        #expect(site.send("GET", tim, "", sue).status == 403)
+        #expect(site.send("GET", tim, "", sue).status == 404)
         set("chttpd_auth/public_fields", "name, site, derived_key, _attachments")
-        #expect(site.send("GET", tim, "", sue).status == 403)
+        #expect(site.send("GET", tim, "", sue).status == 404)
         set("chttpd_auth/users_db_public", "true")
         let seen = site.send("GET", tim + "?revs=true&conflicts=true&attachments=true", "", sue)
         #expect(seen.status == 200)
@@ -85,14 +85,13 @@ import Testing
         // The own account is seen whole; the rest stays for administrators.
         let own = site.send("GET", "/_users/org.couchdb.user:sue", "", sue).json
         #expect(own["derived_key"] != nil)
-        for other in [tim + "/file", "/_users/_design/_auth"] {
-            #expect(site.send("GET", other, "", sue).status == 403, "\(other)")
-        }
+        #expect(site.send("GET", tim + "/file", "", sue).status == 404)
+        #expect(site.send("GET", "/_users/_design/_auth", "", sue).status == 403)
         for list in ["_all_docs", "_changes"] {
             #expect(site.send("GET", "/_users/" + list, "", sue).status == 401, "\(list)")
         }
-        #expect(site.send("PUT", tim, "{}", sue).status == 403)
-        #expect(site.send("DELETE", tim + "?rev=\(revision)", "", sue).status == 403)
+        #expect(site.send("PUT", tim, "{}", sue).status == 404)
+        #expect(site.send("DELETE", tim + "?rev=\(revision)", "", sue).status == 404)
         // Neither who is no member nor who has no name sees any.
         #expect(site.send("GET", tim, "", joe).status == 403)
         #expect([401, 403].contains(site.send("GET", tim).status))
@@ -157,6 +156,132 @@ import Testing
         #expect(signUp("eve", #","long":"\#(long)""#).status == 413)
     }
 
+    private func post(_ id: String?, _ name: String, _ more: String = "", _ query: String = "")
+        -> TestAnswer
+    {
+        let id = id.map { #""_id":"\#($0)","# } ?? ""
+        return site.send(
+            "POST", "/_users\(query)",
+            #"{\#(id)"name":"\#(name)","type":"user","roles":[],"password":"pw"\#(more)}"#)
+    }
+
+    @Test func `a client signs up by POST, for a name that is free, and makes nothing else by it`()
+        throws
+    {
+        #expect(post("org.couchdb.user:joe", "joe").status == 401)
+        open()
+        let answer = post("org.couchdb.user:joe", "joe")
+        #expect(answer.status == 201 && answer.json["id"] == "org.couchdb.user:joe")
+        let joe = Self.basic("joe:pw")
+        #expect(site.send("GET", "/_session", "", joe).json["userCtx"]?["name"] == "joe")
+        // An account that is there is not touched, also by who names its revision.
+        let rev = answer.json["rev"]?.string ?? ""
+        #expect(post("org.couchdb.user:joe", "joe").status == 409)
+        #expect(post("org.couchdb.user:joe", "joe", #","_rev":"\#(rev)""#).status == 409)
+        #expect(post("org.couchdb.user:ann", "ann").status == 409)
+        #expect(post("org.couchdb.user:max", "joe").status == 403)
+        #expect(post("org.couchdb.user:max", "max", #","roles":["staff"]"#).status == 403)
+        #expect(post("org.couchdb.user:max", "max", "", "?new_edits=false").status == 403)
+        for id in [nil, "plain", "_local/x", "_local/_divan/security", "_design/d"] {
+            #expect([400, 401].contains(post(id, "max").status), "\(id ?? "")")
+        }
+        let long = String(repeating: "x", count: 70_000)
+        #expect(post("org.couchdb.user:max", "max", #","x":"\#(long)""#).status == 413)
+        let database = try #require(try site.manager.existingDatabase(named: "_users"))
+        #expect(try database.documentCount == 2)
+        #expect(site.send("GET", "/_users/_local_docs", "", ann).json["rows"] == [])
+        #expect(
+            site.send("GET", "/_users/org.couchdb.user:joe", "", ann).json["_rev"]?.string == rev)
+    }
+
+    @Test func `a user changes the own account by POST, and no other document`() throws {
+        open()
+        #expect(signUp("joe").status == 201)
+        #expect(signUp("sue").status == 201)
+        let joe = Self.basic("joe:pw")
+        func post(_ name: String, _ more: String) -> Int {
+            let id = "org.couchdb.user:\(name)"
+            var body = site.send("GET", "/_users/" + id, "", ann).json.object ?? [:]
+            for (key, value) in (try? JSONParser.parse(Array(more.utf8)))?.object ?? [:] {
+                body[key] = value
+            }
+            return site.send("POST", "/_users", JSONWriter.string(.object(body)), joe).status
+        }
+        #expect(post("joe", #"{"mail":"j"}"#) == 201)
+        #expect(post("joe", #"{"roles":["staff"]}"#) == 403)
+        #expect(post("joe", #"{"derived_key":"00"}"#) == 403)
+        #expect(post("sue", #"{"mail":"j"}"#) == 404)
+        #expect(post("none", #"{"_id":"org.couchdb.user:none"}"#) == 404)
+        #expect(site.send("POST", "/_users", "{}", joe).status == 404)
+        #expect(site.send("POST", "/_users", #"{"_id":"_local/x"}"#, joe).status == 403)
+        #expect(site.send("POST", "/_users", #"{"_id":"_design/x"}"#, joe).status == 403)
+    }
+
+    /// What a user may do in `_users` where it has no `_security`.
+    @Test(arguments: ["everyone", "admin_local"])
+    func `users have their own account where databases without a security object are open`(
+        setting: String
+    ) throws {
+        func add(_ name: String) {
+            site.send(
+                "PUT", "/_users/org.couchdb.user:\(name)",
+                #"{"name":"\#(name)","type":"user","roles":["staff"],"password":"pw"}"#, ann)
+        }
+        add("joe")
+        add("sue")
+        let (own, other) = ("/_users/org.couchdb.user:joe", "/_users/org.couchdb.user:sue")
+        let joe = Self.basic("joe:pw")
+        #expect(site.send("GET", own, "", joe).status == 403)
+        set("couchdb/default_security", setting)
+        var body = site.send("GET", own, "", joe).json.object ?? [:]
+        #expect(body["name"] == "joe")
+        func put(_ path: String) -> Int {
+            site.send("PUT", path, JSONWriter.string(.object(body)), joe).status
+        }
+        body["roles"] = ["staff", "boss"]
+        #expect(put(own) == 403)
+        body["roles"] = ["staff"]
+        body["password"] = "new"
+        #expect(put(own) == 201)
+        let now = Self.basic("joe:new")
+        #expect(site.send("GET", "/_session", "", joe).status == 401)
+        #expect(site.send("GET", "/_session", "", now).json["userCtx"]?["roles"] == ["staff"])
+        // Another account is as one that there is not, in whatever way it is asked for.
+        let rev = site.send("GET", other, "", ann).json["_rev"]?.string ?? ""
+        for path in [other, "/_users/org.couchdb.user:none", "/_users/plain"] {
+            for (method, query) in [
+                ("GET", ""), ("HEAD", ""), ("GET", "?open_revs=all"), ("GET", "/a"),
+                ("PUT", "?rev=\(rev)"), ("DELETE", "?rev=\(rev)"), ("DELETE", ""),
+                ("PUT", "/a?rev=\(rev)"), ("COPY", ""), ("POST", ""),
+            ] {
+                var headers = now
+                headers["Destination"] = "org.couchdb.user:joe"
+                let answer = site.send(method, path + query, "{}", headers)
+                #expect(answer.status == 404, "\(method) \(path)\(query)")
+                #expect(method == "HEAD" || answer.json["reason"] == "missing")
+            }
+        }
+        for path in ["_all_docs", "_changes", "_local_docs", "_find", "_security", "_design/_auth"]
+        {
+            let answer = site.send("GET", "/_users/" + path, "", now)
+            #expect([401, 403, 405].contains(answer.status), "\(path)")
+        }
+        #expect(site.send("POST", "/_users/_bulk_docs", #"{"docs":[]}"#, now).status == 403)
+        #expect(site.send("PUT", "/_users/_security", "{}", now).status == 403)
+        #expect(site.send("GET", other, "", ann).json["_rev"]?.string == rev)
+        // A client without a name sees nothing, and signs up where that is configured, too.
+        #expect(site.send("GET", own).status == 401 && site.send("GET", other).status == 401)
+        #expect(signUp("max").status == 401)
+        set("couchdb/users_db_security_editable", "true")
+        #expect(signUp("max").status == 201)
+        // What is stored goes before it.
+        site.send("PUT", "/_users/_security", #"{"members":{"names":["sue"]}}"#, ann)
+        #expect(site.send("GET", own, "", now).status == 403)
+        #expect(signUp("eve").status == 401)
+        site.send("PUT", "/_replicator", "", ann)
+        #expect(site.send("GET", "/_replicator/r", "", now).status == 403)
+    }
+
     @Test
     func `no client signs up unless the configuration and the security of the users let them`()
         throws
@@ -176,16 +301,29 @@ import Testing
     }
 
     @Test func `a sign-up waits its turn as other passwords do, and not among the writers`() {
-        func lane() -> Router.Lane {
+        func lane(_ method: String, _ target: String) -> Router.Lane {
             site.router.lane(
                 ListenerRequest(
-                    RequestHead(
-                        method: "PUT", target: "/_users/org.couchdb.user:joe", headers: [:]),
-                    body: .bytes([])))
+                    RequestHead(method: method, target: target, headers: [:]), body: .bytes([])))
         }
-        if case .writing = lane() {} else { Issue.record("It is not a write.") }
+        let ways = [("PUT", "/_users/org.couchdb.user:joe"), ("POST", "/_users")]
+        for (method, target) in ways {
+            guard case .writing = lane(method, target) else {
+                Issue.record("\(method) is not a write.")
+                continue
+            }
+        }
         open()
-        if case .signingIn = lane() {} else { Issue.record("It is not a sign-in.") }
+        for (method, target) in ways {
+            guard case .signingIn = lane(method, target) else {
+                Issue.record("\(method) is not a sign-in.")
+                continue
+            }
+        }
+        guard case .writing = lane("POST", "/db") else {
+            Issue.record("A document of another database is not a write.")
+            return
+        }
     }
 
     @Test func `the database of users has its design document, whose function nothing runs here`()
