@@ -16,6 +16,8 @@ package struct ListenerResponse: Sendable {
 
     /// The status, such as 200.
     package var status: Int
+    /// The status of a redirect whose URL finds no room in the head, so that it leads nowhere.
+    var statusAlone = 200
     /// The header fields, without those that the server adds (`Date`, `Content-Length`).
     package var headers: HTTPHeaders
     /// The body.

@@ -110,38 +110,53 @@ extension Call {
 
     /// `POST /_session`
     func login() throws -> ListenerResponse {
-        let next = try nextPath()
+        let (next, fail) = (try path(in: "next"), try path(in: "fail"))
         try Login.checkType(headers)
         let login =
             Login.isObject(headers)
             ? try Login(objectBody()) : try Login(form: request.body.bytes(limit: 64 * 1_024))
-        let signedIn = try site.guardian.signIn(
-            login.name, password: login.password, from: request.head.network)
+        let signedIn: ListenerUser
+        do {
+            signedIn = try site.guardian.signIn(
+                login.name, password: login.password, from: request.head.network)
+        } catch let failure as HTTPFailure where failure.status == 401 {
+            guard let fail else { throw failure }
+            return Self.leading(
+                ErrorResponse.response(to: failure).with("Set-Cookie", Accounts.noCookie), to: fail)
+        }
         let roles = JSONValue.array(signedIn.roles.sorted().map { .string($0) })
-        var response = ListenerResponse.json([
+        let response = ListenerResponse.json([
             "ok": true, "name": .string(login.name), "roles": roles,
         ])
-        if let next {
-            response.status = 302
-            response.headers["Location"] = next
-        }
         let cookie = site.accounts.cookie(
             for: login.name, secure: isSecure,
             isCrossSite: site.guardian.isFromAllowedPage(request.head))
-        return response.with("Set-Cookie", cookie)
+        return Self.leading(response.with("Set-Cookie", cookie), to: next)
     }
 
-    /// Where a browser goes once its user has signed in; nil where the request names no path of this listener.
+    /// An answer that leads a browser to a path; as it is where there is none.
+    private static func leading(_ response: ListenerResponse, to path: String?) -> ListenerResponse
+    {
+        guard let path else { return response }
+        var response = response
+        response.statusAlone = response.status
+        response.status = 302
+        response.headers["Location"] = path
+        return response
+    }
+
+    /// Where a parameter has a browser go, as `next` once its user has signed in, and `fail` where the password is wrong; nil where
+    /// the parameter names no path of this listener.
     ///
     /// - Throws: `HTTPFailure` 400 when it is too long for the head of an answer.
-    private func nextPath() throws -> String? {
-        guard let next = query["next"] else { return nil }
-        guard next.utf8.count <= Self.longestNext else {
+    private func path(in parameter: String) throws -> String? {
+        guard let path = query[parameter] else { return nil }
+        guard path.utf8.count <= Self.longestNext else {
             throw HTTPFailure.badRequest(
-                "The parameter `next` is longer than \(Self.longestNext) bytes; name a shorter path."
+                "The parameter `\(parameter)` is longer than \(Self.longestNext) bytes; name a shorter path."
             )
         }
-        return Self.isPathHere(next) ? next : nil
+        return Self.isPathHere(path) ? path : nil
     }
 
     private static let longestNext = 2_048
@@ -157,7 +172,9 @@ extension Call {
 
     /// `DELETE /_session`
     func logout() throws -> ListenerResponse {
-        ListenerResponse.done().with("Set-Cookie", Accounts.noCookie)
+        let next = try path(in: "next")
+        return Self.leading(
+            ListenerResponse.done().with("Set-Cookie", Accounts.noCookie), to: next)
     }
 
     private var isSecure: Bool { request.head.isSecure }

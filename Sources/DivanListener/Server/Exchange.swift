@@ -341,9 +341,9 @@ final class Exchange: Sendable {
         // A long ID stands in both heads; rather an answer without its URL than none.
         if headSize + Self.size(of: response.headers, 1_024) > MicroHTTPServer.room(server.limits) {
             response.headers["Location"] = nil
-            // A redirect leads nowhere without it; its body says that the request is done.
+            // A redirect leads nowhere without it; its body says what became of the request.
             if (300..<400).contains(response.status), response.status != 304 {
-                response.status = 200
+                response.status = response.statusAlone
             }
         }
         return MicroHTTPResponse.queue(response, on: connection, for: self)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import DivanListener
 
-/// `POST /_session?next=`: where a browser is led when its user has signed in.
+/// `_session?next=` and `?fail=`: where a browser is led when its user has signed in or out, or could not.
 @Suite struct LoginRedirectTests {
     private static let form = "Content-Type: application/x-www-form-urlencoded"
 
@@ -65,5 +65,56 @@ import Testing
         let answer = try #require(client.answer())
         #expect(answer.status == 200 && !answer.header.contains("Location:"), "\(answer.header)")
         #expect(answer.header.contains("Set-Cookie: AuthSession="))
+    }
+
+    @Test func `a wrong password is told of where there is no room for the path to go to`() throws {
+        let served = try ServedSite {
+            $0.access = .users(["ann": "secret"])
+            $0.limits.head = 4_096
+        }
+        let client = try served.client()
+        client.request(
+            "POST", "/_session?fail=/" + String(repeating: "x", count: 2_000),
+            [Self.form, "Y: " + String(repeating: "y", count: 1_800)], Self.login("wrong"))
+        let answer = try #require(client.answer())
+        #expect(answer.status == 401 && !answer.header.contains("Location:"), "\(answer.header)")
+    }
+
+    private static let headers: HTTPHeaders = [
+        "Content-Type": "application/x-www-form-urlencoded"
+    ]
+
+    @Test func `a wrong password leads to the path for it, and ends the session`() throws {
+        let site = try TestSite { $0.access = .users(["ann": "secret"]) }
+        let target = "/_session?next=/in&fail=/out"
+        let wrong = site.send("POST", target, Self.login("wrong"), Self.headers)
+        #expect(wrong.status == 302 && wrong.headers["Location"] == "/out")
+        #expect(wrong.json["error"] == "unauthorized")
+        #expect(wrong.json["reason"] == "Name or password is incorrect.")
+        #expect(wrong.headers["Set-Cookie"]?.hasPrefix("AuthSession=;") == true)
+        #expect(wrong.headers["WWW-Authenticate"] == nil)
+        let right = site.send("POST", target, Self.login(), Self.headers)
+        #expect(right.status == 302 && right.headers["Location"] == "/in")
+        // It counts as wrong all the same.
+        for _ in 0..<5 { site.send("POST", target, Self.login("wrong"), Self.headers) }
+        #expect(site.send("POST", target, Self.login("wrong"), Self.headers).status == 403)
+    }
+
+    @Test func `a user who signs out is led to the next path`() throws {
+        let site = try TestSite { $0.access = .users(["ann": "secret"]) }
+        let answer = site.send("DELETE", "/_session?next=/in")
+        #expect(answer.status == 302 && answer.headers["Location"] == "/in")
+        #expect(answer.headers["Set-Cookie"]?.hasPrefix("AuthSession=;") == true)
+        #expect(site.send("DELETE", "/_session?next=https://else.example").status == 200)
+    }
+
+    @Test(arguments: [
+        "https://else.example", "//else.example", "/%5Celse.example", "/%09/else.example", "in", "",
+    ])
+    func `a path that leads elsewhere is not gone to`(path: String) throws {
+        let site = try TestSite { $0.access = .users(["ann": "secret"]) }
+        let answer = site.send(
+            "POST", "/_session?fail=\(path)", Self.login("wrong"), Self.headers)
+        #expect(answer.status == 401 && answer.headers["Location"] == nil)
     }
 }
