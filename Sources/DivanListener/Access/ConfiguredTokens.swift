@@ -23,14 +23,17 @@ struct ConfiguredTokens: Sendable {
     private let keys: NameMap<String>
     private let claims: [Claim]?
     @ByBytes private var rolesPath: [String]
+    /// Whether a token must have the claim with the roles: one that a path leads to, and not one by its name.
+    private let needsRoles: Bool
 
     /// Reads a configuration.
     init(_ table: ConfigurationTable) {
         keys = table.sections["jwt_keys"] ?? [:]
         claims = Self.claims(table["jwt_auth", "required_claims"] ?? "exp")
+        let path = table["jwt_auth", "roles_claim_path"].map(Self.path)
+        needsRoles = path != nil
         rolesPath =
-            table["jwt_auth", "roles_claim_path"].map(Self.path)
-            ?? [table["jwt_auth", "roles_claim_name"] ?? "_couchdb.roles"]
+            path ?? [table["jwt_auth", "roles_claim_name"] ?? "_couchdb.roles"]
     }
 
     /// The user of a token.
@@ -39,7 +42,7 @@ struct ConfiguredTokens: Sendable {
     ///   - token: The text behind `Bearer`.
     ///   - now: Seconds since 1970.
     /// - Returns: Who it says.
-    /// - Throws: `HTTPFailure` 400 or 401 when it does not count, 500 when the required claims make no sense.
+    /// - Throws: `HTTPFailure` 400 or 401 when it does not count, 404 when the path of the roles leads to none, 500 when the required claims make no sense.
     func user(_ token: Substring, now: Int64) throws -> ListenerUser {
         guard let claims else {
             throw HTTPFailure(
@@ -144,7 +147,13 @@ struct ConfiguredTokens: Sendable {
 
     private func roles(_ payload: JSONObject) throws -> NameSet {
         var value: JSONValue? = .object(payload)
-        for step in rolesPath { value = value?.object?[step] }
+        for step in rolesPath {
+            guard let object = value?.object else { throw HTTPFailure.notFound("json_mismatch") }
+            value = object[step]
+            guard value != nil || !needsRoles else {
+                throw HTTPFailure.notFound("missing json key: \(step.prefix(200))")
+            }
+        }
         switch value {
         case nil: return []
         case .string(let text)?:

@@ -198,7 +198,11 @@ import Testing
         #expect(try answered(["groups": 7]) == "400 Malformed token")
         set(site, "jwt_auth/roles_claim_path", #"my.nested._couchdb\.roles"#)
         #expect(try answered(["my": ["nested": ["_couchdb.roles": ["d"]]]]) == "eve d")
-        #expect(try answered(["my": 7]) == "eve")
+        // A path must lead to roles, a name need not.
+        #expect(try answered(["my": 7]) == "404 json_mismatch")
+        #expect(try answered(["my": ["nested": [:]]]) == "404 missing json key: _couchdb.roles")
+        #expect(try answered(["groups": ["a"]]) == "404 missing json key: my")
+        #expect(try answered(["my": ["nested": ["_couchdb.roles": []]]]) == "eve")
     }
 
     @Test func `without the handler that takes them tokens name no user`() throws {
