@@ -11,6 +11,8 @@ enum ConfigurationRule: Sendable {
     case flag
     /// A number from 1 on; of some keys CouchDB takes `infinity` as well.
     case count(orInfinity: Bool = false)
+    /// A number from 0 to 100.
+    case percent
     /// One of some words.
     case choice([String])
     /// Words of a list, with commas between them.
@@ -41,7 +43,7 @@ enum ConfigurationRule: Sendable {
     private static let rules: [(sections: [String], key: String, rule: ConfigurationRule)] = {
         let (server, couchdb) = (ConfigurationTable.server, ConfigurationTable.couchdb)
         let (cors, users) = (ConfigurationTable.cors, ConfigurationTable.authentication)
-        let lockout = [PasswordLockout.section]
+        let (lockout, disk) = ([PasswordLockout.section], ConfigurationTable.disk)
         return [
             (server, "enable_cors", .flag), (server + users, "require_valid_user", .flag),
             (["chttpd"], "require_valid_user_except_for_up", .flag),
@@ -64,6 +66,7 @@ enum ConfigurationRule: Sendable {
             (couchdb, "users_db_security_editable", .flag), (couchdb, "single_node", .flag),
             (couchdb, "default_security", .choice(["admin_only", "admin_local", "everyone"])),
             (couchdb, "maintenance_mode", .choice(["true", "false", "nolb"])),
+            (disk, "enable", .flag), (disk, "interactive_database_writes_threshold", .percent),
             (["query_server_config"], "query_limit", .count(orInfinity: true)),
             (["query_server_config"], "partition_query_limit", .count(orInfinity: true)),
             (cors, "origins", .visible), (cors, "methods", .visible), (cors, "headers", .visible),
@@ -89,6 +92,7 @@ enum ConfigurationRule: Sendable {
         case .flag: return table.flag("k", in: ["s"]) != nil
         case .count(let orInfinity):
             return table.count("k", in: ["s"]) != nil || orInfinity && text == "infinity"
+        case .percent: return table.percent("k", in: ["s"]) != nil
         case .choice(let words): return words.contains { text.hasSameBytes(as: $0) }
         case .words(let known):
             let given = ConfigurationTable.words(of: text)
@@ -110,6 +114,7 @@ enum ConfigurationRule: Sendable {
         case .count(let orInfinity):
             "a whole number from 1 to \(ConfigurationTable.mostCount)"
                 + (orInfinity ? ", or `infinity`" : "")
+        case .percent: "a whole number from 0 to 100"
         case .choice(let words):
             "one of " + words.map { $0.isEmpty ? "nothing" : "`\($0)`" }.joined(separator: ", ")
         case .words(let words):

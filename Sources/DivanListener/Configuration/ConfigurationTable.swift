@@ -59,6 +59,12 @@ struct ConfigurationTable: Sendable {
         return number
     }
 
+    /// A key that is a number of percent.
+    func percent(_ key: String, in sections: [String]) -> Int? {
+        text(key, in: sections).flatMap { Int($0, radix: 10) }
+            .flatMap { (0...100).contains($0) ? $0 : nil }
+    }
+
     /// A key that is a list of words with commas between them.
     func words(_ key: String, in sections: [String]) -> [String]? {
         visible(key, in: sections).map(Self.words(of:))
@@ -101,4 +107,5 @@ extension ConfigurationTable {
     static let authentication = ["chttpd_auth", "couch_httpd_auth"]
     static let cors = ["cors"]
     static let couchdb = ["couchdb"]
+    static let disk = ["disk_monitor"]
 }

@@ -50,6 +50,8 @@ struct ListenerSettings: Sendable {
     /// The most rows of a view or of all documents, and of those of a partition; nil for any number.
     var mostRows: Int?
     var mostRowsOfPartition: Int?
+    /// How much of the disk may be used while documents are edited, in percent; nil for all of it.
+    var fullestDisk: Int?
     /// Whether clients may change the `_security` of `_users`.
     var allowsUsersSecurity = true
     /// Whether clients without a name may make an account, where the `_security` of `_users` names no members.
@@ -133,6 +135,9 @@ struct ListenerSettings: Sendable {
         secret = table.text("secret", in: sections).flatMap { $0.isEmpty ? nil : Array($0.utf8) }
     }
 
+    /// CouchDB's default, in percent.
+    private static let usualFullestDisk = 90
+
     /// A hundred years.
     private static let longestSession = 3_155_760_000
 
@@ -143,6 +148,11 @@ struct ListenerSettings: Sendable {
         longestAttachment = min(
             longestAttachment, table.count("max_attachment_size", in: couchdb) ?? .max)
         longestDocument = table.count("max_document_size", in: couchdb)
+        if table.flag("enable", in: ConfigurationTable.disk) ?? false {
+            fullestDisk =
+                table.percent("interactive_database_writes_threshold", in: ConfigurationTable.disk)
+                ?? Self.usualFullestDisk
+        }
         mostRows = table.count("query_limit", in: ["query_server_config"])
         mostRowsOfPartition = table.count("partition_query_limit", in: ["query_server_config"])
     }

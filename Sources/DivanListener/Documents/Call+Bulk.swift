@@ -74,8 +74,12 @@ extension Call {
     ) throws -> RefusedDocument {
         let failure = Self.itemFailure(error, id)
         if body.isAtomic { throw failure }
-        // What is wrong with the database stops everything; what is not served is one document's.
-        guard failure.status < 500 || failure.status == 501 else { throw error }
+        // What is wrong with the database stops everything; what is not served is one document's, as is an edit that the
+        // configuration refuses.
+        let isToldAlone =
+            failure.status < 500 || failure.status == 501
+            || (error as? HTTPFailure)?.error == HTTPFailure.diskTooFull.error
+        guard isToldAlone else { throw error }
         return RefusedDocument(id, given.revision, failure)
     }
 

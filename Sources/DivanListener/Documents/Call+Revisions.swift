@@ -93,10 +93,11 @@ extension Call {
     /// - Returns: The change; a document of a system database may be another one than was sent.
     /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 409 where a user edits another revision than the current
     ///   one of the own account, 400 or 501 for a design document that is none or asks for what nothing runs, 400 for a name
-    ///   that no attachment may have.
+    ///   that no attachment may have, 507 where the disk is too full for edits.
     func permitted(_ id: DocumentID, _ received: ReceivedDocument, _ kind: ChangeKind) throws
         -> ReceivedDocument
     {
+        if kind != .arrival { try checkDisk() }
         let change = try prepared(id, received, kind)
         try checkWriting(id, change, isNew: kind != .arrival)
         try checkStubs(id, change, kind)
@@ -106,10 +107,18 @@ extension Call {
         return change
     }
 
+    /// Refuses an edit where more of the disk is used than is configured. What replicators bring passes, as in CouchDB.
+    private func checkDisk() throws {
+        guard let most = site.configuration.settings.fullestDisk, site.disk.isOver(most) else {
+            return
+        }
+        throw HTTPFailure.diskTooFull
+    }
+
     /// A revision that is edited; nil where it is not here, which the edit is told of later.
     private func known(_ id: DocumentID, _ revision: RevisionID) throws -> Document? {
-        do { return try database.document(withID: id, revision: revision) } catch
-            let error as DatabaseError where error.code == .revisionNotFound
+        do { return try database.document(withID: id, revision: revision) } catch let error
+            as DatabaseError where error.code == .revisionNotFound
         { return nil }
     }
 

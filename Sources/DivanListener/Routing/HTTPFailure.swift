@@ -121,6 +121,9 @@ extension HTTPFailure {
             .invalidRevision
         }
     }
+    static var diskTooFull: HTTPFailure {
+        HTTPFailure(507, "insufficient_storage", "database_dir is too full")
+    }
     static var bodyTooLarge: HTTPFailure {
         HTTPFailure(413, "too_large", "the request entity is too large")
     }

@@ -39,6 +39,8 @@ package final class Site: Sendable {
     private let opening = Mutex<ListenerToken?>(nil)
     private let hasEndedReplications = Atomic(false)
     let throttle: PasswordThrottle
+    /// Tells when the disk is too full for edits.
+    let disk: DiskMonitor
     /// The memory for bodies that are decoded and parsed.
     let memory: MemoryBudget
     /// The memory for bytes that wait on the network: bodies that come in, and answers that clients have not taken. It is
@@ -71,6 +73,7 @@ package final class Site: Sendable {
         let directory = manager.directory.path(percentEncoded: false)
         configuration = try Configuration(directory: directory, options: options)
         cors = CORS(configuration: configuration)
+        disk = DiskMonitor(directory)
         throttle = PasswordThrottle { [configuration] in configuration.settings.lockout }
         memory = MemoryBudget(capacity: options.limits.memory / 8 * 5)
         waitingBytes = MemoryBudget(capacity: options.limits.memory / 4)

@@ -31,4 +31,24 @@ package struct Volume: Sendable {
         blockSize = Int(clamping: status.f_frsize)
         number = UInt64(status.f_fsid)
     }
+
+    /// How much of the file system of a file is used.
+    ///
+    /// - Parameter path: The file.
+    /// - Returns: Percent of what ordinary users may have, rounded up as df(1) does; nil when there is no such file.
+    package static func usedPercent(of path: String) -> Int? {
+        var status = statvfs()
+        // SAFETY: as above.
+        guard unsafe statvfs(path, &status) == 0 else { return nil }
+        return usedPercent(
+            blocks: Double(status.f_blocks), free: Double(status.f_bfree),
+            available: Double(status.f_bavail))
+    }
+
+    /// The percentage for numbers of blocks: all, those that are free, and those that are free for ordinary users.
+    static func usedPercent(blocks: Double, free: Double, available: Double) -> Int {
+        let used = max(blocks - free, 0)
+        guard used + available > 0 else { return 0 }
+        return Int((used * 100 / (used + available)).rounded(.up))
+    }
 }
