@@ -99,9 +99,11 @@ class Browser:
         is_shown = self.js("""
           const [base, hash] = arguments;
           if (location.href.replace(/#.*/, "") !== base) return false;
-          history.replaceState(null, "", hash);
-          // What is shown must not put its own address there again before it goes.
+          const here = history.replaceState.bind(history, null, "", hash);
+          here();
+          // What is shown must not put its own address there again before it goes, as it may at the end of something slow.
           history.replaceState = history.pushState = () => {};
+          addEventListener("hashchange", here);
           return true;""", self.base, hash)
         if is_shown:
             self.driver.refresh()

@@ -311,6 +311,7 @@ class Editor(ConsoleTest):
         b.click("menuitem", "Delete")
         b.click("button", "Delete the document")
         self.eventually(lambda: self.server.document("edit", "delete") is None, "it is deleted")
+        b.until(lambda: not b.hash.startswith("#/db/edit/doc/delete"), "the documents are shown")
         b.open("#/db/edit/doc/delete")
         b.click("button", "Restore the document")
         self.eventually(lambda: (self.server.document("edit", "delete") or {}).get("a") == 1, "it is back")
