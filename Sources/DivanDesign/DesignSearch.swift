@@ -67,8 +67,8 @@ struct DesignSearch: Sendable {
     /// What asks a process for the fields of a document.
     var command: String {
         switch service {
-        case .clouseau: "index_docs"
-        case .nouveau: "nouveau_index_docs"
+        case .clouseau: "index_doc"
+        case .nouveau: "nouveau_index_doc"
         }
     }
 

@@ -15,7 +15,11 @@ internal import Synchronization
 ///
 /// Most functions read a few properties, and most of what a short function costs is the parsing of its document. So the process is asked
 /// once which properties the functions read, and is sent no others; it says null where their text does not show that. Many
-/// documents are one line, which costs half of what a line for each does. The rows are those of whole documents sent one by one.
+/// documents are one line, which costs half of what a line for each does. The rows are those of whole documents sent one by one, as other query
+/// servers than Divan's get them:
+///
+///     ["map_doc",{"_id":"a",…}]               ──►
+///                                             ◄──   [[["Ann",1]],[]]
 ///
 /// State: what the functions read, guarded by its mutex.
 final class DocumentMapping: Sendable {
@@ -39,7 +43,7 @@ final class DocumentMapping: Sendable {
 
     /// - Parameters:
     ///   - id: The design document.
-    ///   - command: The name of the command that maps many documents.
+    ///   - command: The name of the command that maps a document; the one that maps many has an `s` behind it.
     ///   - showsSequence: Whether documents show their sequence.
     ///   - program: What the process learns.
     ///   - processes: What lends processes.
@@ -65,29 +69,48 @@ final class DocumentMapping: Sendable {
         to documents: [Document], trees tree: (@Sendable (DocumentID) throws -> RevisionTree?)?
     ) throws -> [PackedValue] {
         guard !documents.isEmpty else { return [] }
+        guard processes.mapsManyDocuments else {
+            return try values(of: lines(for: documents, tree), count: documents.count)
+        }
         let names = try propertiesRead()
         var lines: [UInt8] = []
         var end = 0
         for document in documents {
             if lines.count >= end {
                 if end > 0 { lines.append(UInt8(ascii: "\n")) }
-                lines += "[\"\(command)\"]".utf8
+                lines += "[\"\(command)s\"]".utf8
                 end = lines.count + Self.lineLength
             }
             lines.append(UInt8(ascii: "\t"))
             if let names {
                 ScriptText.append(document, only: names, to: &lines)
             } else {
-                ScriptText.append(
-                    document, tree: try tree?(document.id), showsSequence: showsSequence,
-                    to: &lines)
+                try append(document, tree, to: &lines)
             }
         }
         lines.append(UInt8(ascii: "\n"))
-        return try ask(lines, count: documents.count).map { answer in
-            ScriptLog.write(answer, of: id)
-            return try value(of: answer)
+        return try values(of: lines, count: documents.count)
+    }
+
+    /// A line for each document.
+    private func lines(
+        for documents: [Document], _ tree: ((DocumentID) throws -> RevisionTree?)?
+    ) throws -> [UInt8] {
+        var lines: [UInt8] = []
+        for document in documents {
+            lines += "[\"\(command)\",".utf8
+            try append(document, tree, to: &lines)
+            lines += "]\n".utf8
         }
+        return lines
+    }
+
+    private func append(
+        _ document: Document, _ tree: ((DocumentID) throws -> RevisionTree?)?,
+        to lines: inout [UInt8]
+    ) throws {
+        ScriptText.append(
+            document, tree: try tree?(document.id), showsSequence: showsSequence, to: &lines)
     }
 
     /// The answer to one command.
@@ -127,15 +150,16 @@ final class DocumentMapping: Sendable {
         return isOfBody ? .properties(names) : .everything
     }
 
-    private func ask(_ lines: [UInt8], count: Int) throws(DatabaseError) -> [ScriptAnswer] {
+    /// What the process answers to lines.
+    private func values(of lines: [UInt8], count: Int) throws(DatabaseError) -> [PackedValue] {
         try DatabaseError.naming(id) { () throws(ScriptError) in
-            try processes.withProcess(for: program) { process throws(ScriptError) in
+            let answers = try processes.withProcess(for: program) { process throws(ScriptError) in
                 try process.ask(lines, count: count)
             }
+            return try answers.map { answer throws(ScriptError) in
+                ScriptLog.write(answer, of: id)
+                return try answer.value()
+            }
         }
-    }
-
-    private func value(of answer: ScriptAnswer) throws(DatabaseError) -> PackedValue {
-        try DatabaseError.naming(id) { () throws(ScriptError) in try answer.value() }
     }
 }

@@ -22,7 +22,7 @@ package struct ScriptAnswer: Sendable {
             logs.append(Self.texts(text).first ?? "")
             return false
         }
-        if text.starts(with: #"["error","#.utf8) {
+        if text.starts(with: #"["error","#.utf8) || text.starts(with: #"["fatal","#.utf8) {
             let parts = Self.texts(text)
             throw .script(
                 name: parts.first ?? "unknown_error", reason: parts.dropFirst().first ?? "")

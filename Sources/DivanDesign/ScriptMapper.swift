@@ -30,7 +30,7 @@ final class ScriptMapper: GroupMapper {
             key: "views \(database.incarnation) \(id) \(views.signature)",
             commands: views.commands(for: views.views))
         mapping = DocumentMapping(
-            id, "map_docs", showsSequence: views.showsSequence, program, by: processes)
+            id, "map_doc", showsSequence: views.showsSequence, program, by: processes)
     }
 
     func map(_ documents: [Document]) throws -> [PackedValue] {

@@ -29,6 +29,9 @@ public struct ScriptServer: Sendable {
 
 /// Lends processes that speak CouchDB's query-server protocol.
 package protocol ScriptProcesses: AnyObject, Sendable {
+    /// Whether the processes know the commands `properties` and `map_docs`, which CouchDB's protocol does not have.
+    var mapsManyDocuments: Bool { get }
+
     /// Lends a process that knows a program, and waits for one while all that it may have are busy.
     ///
     /// - Parameters:

@@ -5,7 +5,7 @@ internal import DivanSystem
 
 // What ends a script here, and why one does not start.
 extension ScriptError {
-    static let closed = ScriptError(.closed, "The JavaScript runtime was closed.")
+    static let closed = ScriptError(.closed, "The runtime of the scripts was closed.")
 
     static func timeLimit(_ time: Duration) -> ScriptError {
         ScriptError(
@@ -25,11 +25,13 @@ extension ScriptError {
             "The script wrote more than \(bytes) bytes, so its process was ended.")
     }
 
-    static func noProgram(_ path: String) -> ScriptError {
-        ScriptError(
-            .unavailable,
-            "The program \(path) cannot be started; install divan-javascript beside the app, or say where it is."
-        )
+    static func noProgram(_ command: WorkerCommand) -> ScriptError {
+        let advice =
+            command.isOurs
+            ? "install divan-javascript beside the app, or say where it is"
+            : "give the whole path of the query server"
+        return ScriptError(
+            .unavailable, "The program \(command.program) cannot be started; \(advice).")
     }
 
     static let noEngine = ScriptError(

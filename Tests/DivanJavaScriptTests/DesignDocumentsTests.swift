@@ -105,7 +105,8 @@ struct DesignDocumentsTests {
                     ],
                     "ids": [
                         "map": "function(doc) { if (doc.n < 3) emit(doc.n, 1) }",
-                        "reduce": "function(keys, values) { return keys[0][1] }",
+                        "reduce":
+                            "function(keys, values, rereduce) { return rereduce ? values[0] : keys[0][1] }",
                     ],
                     "long": [
                         "map": "function(doc) { emit(doc.n, 'a text that is not short') }",

@@ -21,10 +21,10 @@ enum Engine {
 
 /// A worker and what tests ask it.
 struct Worker {
-    let worker: JavaScriptWorker
+    let worker: ScriptWorker
 
     init(_ limits: JavaScriptLimits = JavaScriptLimits()) throws {
-        worker = try JavaScriptWorker(program: Engine.program, limits: limits)
+        worker = try ScriptWorker(program: Engine.program, limits: limits)
     }
 
     /// The whole answer to a line.

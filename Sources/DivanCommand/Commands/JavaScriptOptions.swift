@@ -32,12 +32,25 @@ enum JavaScriptOptions {
             .value(
                 "javascript-processes", nil, "COUNT",
                 "Run functions in so many processes at most; 8 unless given."),
+            queryServer,
         ] + limits
+
+    private static let queryServer = OptionSchema.value(
+        "query-server", nil, "LANGUAGE=COMMAND",
+        "Run functions in a language by a program of CouchDB's query-server protocol. It may do what it likes.",
+        repeats: true)
 
     /// What runs the functions, by the options, without trying whether it can.
     ///
     /// - Throws: `UsageError` for a value that makes no sense.
     static func runtime(_ arguments: ParsedArguments) throws(UsageError) -> JavaScriptRuntime {
+        let limits = try scriptLimits(arguments)
+        return JavaScriptRuntime(program: arguments.string("javascript-program"), limits: limits)
+    }
+
+    private static func scriptLimits(_ arguments: ParsedArguments) throws(UsageError)
+        -> JavaScriptLimits
+    {
         var limits = JavaScriptLimits()
         if let seconds = try number("javascript-time", 1...3_600, "seconds", arguments) {
             limits.time = .seconds(seconds)
@@ -50,17 +63,52 @@ enum JavaScriptOptions {
             limits.processesPerScript = min(limits.processesPerScript, count)
         }
         limits.usesJIT = arguments.flag("javascript-jit")
-        return JavaScriptRuntime(program: arguments.string("javascript-program"), limits: limits)
+        return limits
     }
 
-    /// What runs the functions for a server; nil when they are not to run, or cannot.
+    /// What runs the functions for a server, those of other query servers first.
     ///
     /// - Throws: `UsageError`, and `CommandFailure` when they are to run and cannot.
-    static func servingRuntime(_ invocation: Invocation) throws -> JavaScriptRuntime? {
+    static func servingRuntimes(_ invocation: Invocation) throws -> [any ScriptRuntime] {
+        let limits = try scriptLimits(invocation.arguments)
+        var runtimes: [any ScriptRuntime] = []
+        for text in invocation.arguments.strings(queryServer.name) {
+            let runtime = try queryServer(text, limits)
+            do {
+                try runtime.verify()
+            } catch {
+                throw CommandFailure(
+                    .failure, "The query server '\(text)' does not run. \(error.message)")
+            }
+            runtimes.append(runtime)
+        }
+        if let runtime = try javaScriptRuntime(invocation) { runtimes.append(runtime) }
+        return runtimes
+    }
+
+    /// The query server of `python=/usr/bin/couchpy --debug`.
+    private static func queryServer(
+        _ text: String, _ limits: JavaScriptLimits
+    ) throws(UsageError) -> QueryServerRuntime {
+        let parts = text.split(separator: "=", maxSplits: 1)
+        let words = parts.last?.split(separator: " ").map(String.init) ?? []
+        guard parts.count == 2, let program = words.first, program.utf8.first == UInt8(ascii: "/")
+        else {
+            throw UsageError(
+                "--query-server takes a language, '=' and the whole path of a program, with its arguments behind blanks."
+            )
+        }
+        return QueryServerRuntime(
+            language: String(parts[0]), program: program, arguments: Array(words.dropFirst()),
+            limits: limits)
+    }
+
+    /// What runs those in JavaScript; nil when they are not to run, or cannot.
+    private static func javaScriptRuntime(_ invocation: Invocation) throws -> JavaScriptRuntime? {
         let arguments = invocation.arguments
         let mode = arguments.string("javascript") ?? "auto"
         if mode == "off" {
-            let others = serving.map(\.name).filter { $0 != "javascript" }
+            let others = serving.map(\.name).filter { $0.utf8.starts(with: "javascript-".utf8) }
             if let other = others.first(where: arguments.flag) {
                 throw UsageError("--\(other) and --javascript off do not go together.")
             }

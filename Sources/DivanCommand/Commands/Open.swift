@@ -3,7 +3,6 @@
 internal import Divan
 internal import DivanConsole
 internal import DivanHTTP
-internal import DivanJavaScript
 internal import DivanListener
 internal import DivanSystem
 internal import FoundationEssentials
@@ -55,9 +54,7 @@ extension Command {
         options.fixesConfiguration = true
         options.console = .divan
         options.opensByKey = true
-        if let runtime = try JavaScriptOptions.servingRuntime(invocation) {
-            options.scripts = [runtime]
-        }
+        options.scripts = try JavaScriptOptions.servingRuntimes(invocation)
         let listener = Listener(manager, options)
         try listener.start()
         defer { listener.stop() }

@@ -2,7 +2,6 @@
 
 internal import Dispatch
 internal import Divan
-internal import DivanJavaScript
 internal import DivanListener
 internal import DivanPeers
 internal import DivanSystem
@@ -39,7 +38,6 @@ final class Service {
     private var invocation: Invocation
     private let directory: URL
     private let supervisor: ServiceManager
-    private let runtime: JavaScriptRuntime?
     private let manager: Manager
     private var socket: ListeningSocket?
     private var listener: Listener
@@ -63,8 +61,7 @@ final class Service {
             )
         }
         var options = try ServeOptions.read(invocation, directory)
-        runtime = try JavaScriptOptions.servingRuntime(invocation)
-        if let runtime { options.scripts = [runtime] }
+        options.scripts = try JavaScriptOptions.servingRuntimes(invocation)
         var managerOptions = ManagerOptions()
         managerOptions.readOnly = options.readOnly
         managerOptions.databaseOptions.encryptionKey = try KeySource.key(
@@ -186,7 +183,6 @@ final class Service {
         // They began earlier.
         finishing.wait()
         manager.close()
-        runtime?.close()
     }
 
     private var status: String {

@@ -83,10 +83,45 @@ import Testing
         ["--javascript-memory", "65537"], ["--javascript-processes", "0"],
         ["--javascript", "off", "--javascript-time", "3"],
         ["--javascript", "off", "--javascript-jit"],
+        ["--query-server", "python"], ["--query-server", "python=couchpy"],
+        ["--query-server", "=/bin/true"], ["--query-server", "python= "],
     ])
     func `values that make no sense are refused`(options: [String]) throws {
         let result = try tool.start(["serve", "data", "--everybody"] + options).wait()
         #expect(result.status == ExitCode.usage.rawValue)
         #expect(result.err.contains(options[0]))
+    }
+
+    @Test func `a query server that does not run ends the start, with its name`() throws {
+        let result = try tool.run(
+            "serve", "data", "--everybody", "--query-server", "python=/nowhere/couchpy")
+        #expect(result.status == ExitCode.failure.rawValue)
+        #expect(result.err.contains("'python=/nowhere/couchpy' does not run"))
+    }
+
+    @Test func `design documents in a language are run by its query server`() throws {
+        let script = tool.path("server.py")
+        try Data(
+            """
+            import json, sys
+            names = []
+            for line in sys.stdin:
+                command, answer = json.loads(line), True
+                if command[0] == "add_fun": names.append(command[1])
+                if command[0] == "map_doc": answer = [[[command[1].get(name), 1]] for name in names]
+                print(json.dumps(answer), flush=True)
+            """.utf8
+        ).write(to: URL(filePath: script))
+        let (answers, _) = try ask(
+            ["--javascript", "off", "--query-server", "word=/usr/bin/python3 \(script)"],
+            [
+                ("PUT", "db", ""),
+                (
+                    "PUT", "db/_design/d",
+                    #"{"language":"word","views":{"v":{"map":"name"}}}"#
+                ),
+                ("PUT", "db/a", #"{"name":"Ann"}"#), ("GET", "db/_design/d/_view/v", ""),
+            ])
+        #expect(answers[3].contains(#""key":"Ann","value":1"#), "\(answers[3])")
     }
 }

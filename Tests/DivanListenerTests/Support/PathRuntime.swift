@@ -7,6 +7,7 @@ import DivanJSON
 /// property, one of a search index has it as the fields `default` and `plain`, of which the first is a facet, and a filter lets through what has more of it than the query's `than`.
 final class PathRuntime: ScriptRuntime, ScriptProcesses {
     let languages: NameSet
+    let mapsManyDocuments = false
     var server: ScriptServer { ScriptServer(self) }
 
     init(_ languages: NameSet = ["path"]) { self.languages = languages }

@@ -72,6 +72,7 @@ private final class FuzzedScripts: ScriptRuntime, ScriptProcesses, ScriptProcess
     /// The answers that are left, the next one last.
     let lines = Mutex<[[UInt8]]>([])
 
+    let mapsManyDocuments = true
     var languages: NameSet { ["javascript"] }
     var server: ScriptServer { ScriptServer(self) }
 

@@ -17,7 +17,7 @@ internal import Synchronization
 /// After any of these the worker is over, and another one takes its place. An error that a script makes is an answer: the worker goes on.
 ///
 /// State: the bytes that were received and not looked at, guarded by the mutex, which is held during a command.
-package final class JavaScriptWorker: ScriptProcess {
+package final class ScriptWorker: ScriptProcess {
     /// How often memory is looked at. A script allocates some 50 MB in this time.
     private static let watch = Duration.milliseconds(20)
     /// How long the process may take to start, beside the time of the first command, on a machine that has other things to
@@ -49,6 +49,7 @@ package final class JavaScriptWorker: ScriptProcess {
     }
 
     private let process: PairedProcess
+    private let command: WorkerCommand
     private let limits: JavaScriptLimits
     /// What the process may have of memory: what the engine takes, and what scripts may.
     private let mostMemory: Int
@@ -57,23 +58,29 @@ package final class JavaScriptWorker: ScriptProcess {
     /// Starts a worker.
     ///
     /// - Parameters:
-    ///   - program: The path of `divan-javascript`.
+    ///   - command: The program.
     ///   - limits: What scripts may take.
     /// - Throws: `ScriptError.Code.unavailable` when the program does not start.
-    package init(program: String, limits: JavaScriptLimits) throws(ScriptError) {
-        // The last resort: rounded up, and doubled, since the threads of the engine count, too.
-        let seconds = 2 * min(max(limits.time.components.seconds + 1, 1), 43_200)
-        let arguments = ["--memory", "\(limits.megabytes)", "--time", "\(seconds)"]
+    init(_ command: WorkerCommand, limits: JavaScriptLimits) throws(ScriptError) {
         do {
-            // A process that crashes, as one without memory does, is not to spend time on showing where.
             process = try PairedProcess(
-                program, arguments + (limits.usesJIT ? ["--jit"] : []),
-                environment: ["SWIFT_BACKTRACE=enable=no"])
+                command.program, command.arguments, environment: command.environment)
         } catch {
-            throw .noProgram(program)
+            throw .noProgram(command)
         }
+        self.command = command
         self.limits = limits
         mostMemory = (limits.megabytes + 24) << 20
+    }
+
+    /// Starts `divan-javascript`.
+    ///
+    /// - Parameters:
+    ///   - program: Its path.
+    ///   - limits: What scripts may take.
+    /// - Throws: `ScriptError.Code.unavailable` when it does not start.
+    package convenience init(program: String, limits: JavaScriptLimits) throws(ScriptError) {
+        try self.init(.javaScript(program, limits), limits: limits)
     }
 
     /// The number of the process.
@@ -182,7 +189,8 @@ package final class JavaScriptWorker: ScriptProcess {
 
     /// What the end of a process says. An engine that finds no memory ends it by one of several signals.
     private func reasonOfEnd() -> ScriptError {
-        switch process.ended() {
+        guard command.isOurs else { return .workerFailed }
+        return switch process.ended() {
         case .exit(2): .noEngine
         case .exit(3): .memoryLimit(limits.megabytes)
         case .exit: .workerFailed
