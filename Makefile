@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-#   make test       lints, docs, a build without warnings, and every test; about 35 minutes
+#   make test       lints, docs, a build without warnings, and every test; about 30 minutes
 #   make test-one-core  the same on one core, which finds waits that need a second one
 #   make test-console  the tests of the console in a browser, after a build
 #   make demo       real open data through a real database, about a minute after the build

@@ -6,23 +6,23 @@ internal import CLibrary
 package enum WallClock {
     /// The milliseconds since 1970.
     package static var millisecondsSince1970: Int64 {
-        var time = timespec()
-        // SAFETY: `time` is a local that outlives the call.
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        let time = now
         return Int64(time.tv_sec) &* 1_000 &+ Int64(time.tv_nsec) / 1_000_000
     }
 
     /// The nanoseconds since the last whole second, as finely as the system counts them.
-    package static var nanosecondsOfSecond: Int {
+    package static var nanosecondsOfSecond: Int { now.tv_nsec }
+
+    /// The seconds since 1970.
+    package static var secondsSince1970: Int64 { Int64(now.tv_sec) }
+
+    /// The time of one clock for all of them: `time` is some milliseconds behind this one on Linux, so a second would begin later in
+    /// seconds than in milliseconds.
+    private static var now: timespec {
         var time = timespec()
         // SAFETY: `time` is a local that outlives the call.
         _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return time.tv_nsec
-    }
-
-    /// The seconds since 1970.
-    package static var secondsSince1970: Int64 {
-        Int64(clamping: time(nil))
+        return time
     }
 }
 
