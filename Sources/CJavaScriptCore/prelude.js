@@ -314,15 +314,17 @@
     const waiting = [];
     const LONGEST_WAIT = 20;
 
-    // Maps the documents of one line, `["map_docs"]⇥{…}⇥{…}`, each by a call of its own, with an answer for each. That takes
-    // half the time of a line for each. A tab stands in no JSON text but between its parts, where Divan writes none.
+    // Maps the documents of one line, `["map_docs"]⇥{…}⇥{…}`, each by a call of its own, with an answer for each. Where documents
+    // are whole that takes half the time of a line for each; where they are short, about as much. A tab stands in no JSON text but
+    // between its parts, where Divan writes none.
     //
-    // What waits is written from time to time, since the parent gives each document its time anew when an answer comes.
+    // What waits is written from time to time, since the parent gives each document its time anew when an answer comes; also
+    // when the clock was set back.
     function mapDocuments(service, line) {
         const texts = line.split("\t");
         let since = now();
         for (let index = 1; index < texts.length; index++) {
-            if (now() - since > LONGEST_WAIT) {
+            if (Math.abs(now() - since) > LONGEST_WAIT) {
                 exchange(wellFormed(waiting.splice(0).join("\n")), false);
                 since = now();
             }

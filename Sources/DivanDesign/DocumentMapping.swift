@@ -15,7 +15,7 @@ internal import Synchronization
 ///
 /// Most functions read a few properties, and most of what a short function costs is the parsing of its document. So the process is asked
 /// once which properties the functions read, and is sent no others; it says null where their text does not show that. Many
-/// documents are one line, which costs half of what a line for each does. The rows are those of whole documents sent one by one, as other query
+/// documents are one line, which costs half of what a line for each does where they are whole. The rows are those of whole documents sent one by one, as other query
 /// servers than Divan's get them:
 ///
 ///     ["map_doc",{"_id":"a",…}]               ──►

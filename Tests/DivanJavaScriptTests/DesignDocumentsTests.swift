@@ -91,6 +91,20 @@ struct DesignDocumentsTests {
         #expect(try database.viewNames().isEmpty)
     }
 
+    @Test func `functions that read nothing else still get revisions and attachments`() throws {
+        let document = MutableDocument(["n": 1], id: "a")
+        document.setAttachment(named: "t", contentType: "text/plain", .bytes(Array("x".utf8)))
+        let revision = try database.save(document).document.revisionID
+        for (name, map, row) in [
+            ("rev", "emit(doc._rev)", "\"\(revision)\"=null"),
+            ("stub", "emit(doc._attachments.t.content_type)", "\"text/plain\"=null"),
+            ("none", "emit(1, typeof doc._conflicts)", "1=\"undefined\""),
+        ] {
+            try design(name, ["views": ["v": ["map": .string("function(doc) { \(map) }")]]])
+            #expect(try rows("\(name)/v") == [row])
+        }
+    }
+
     @Test func `a reduce in JavaScript reduces and rereduces`() throws {
         for n in 1...1_000 {
             try database.save(MutableDocument(["n": .integer(Int64(n))], id: DocumentID("d\(n)")))

@@ -72,8 +72,12 @@ enum JavaScriptOptions {
     static func servingRuntimes(_ invocation: Invocation) throws -> [any ScriptRuntime] {
         let limits = try scriptLimits(invocation.arguments)
         var runtimes: [any ScriptRuntime] = []
+        var languages = NameSet()
         for text in invocation.arguments.strings(queryServer.name) {
             let runtime = try queryServer(text, limits)
+            for language in runtime.languages where !languages.insert(language).inserted {
+                throw UsageError("--query-server is given twice for one language; give it once.")
+            }
             do {
                 try runtime.verify()
             } catch {
@@ -97,6 +101,9 @@ enum JavaScriptOptions {
             throw UsageError(
                 "--query-server takes a language, '=' and the whole path of a program, with its arguments behind blanks."
             )
+        }
+        guard parts[0] != "query" else {
+            throw UsageError("--query-server cannot be for 'query', the language of indexes.")
         }
         return QueryServerRuntime(
             language: String(parts[0]), program: program, arguments: Array(words.dropFirst()),

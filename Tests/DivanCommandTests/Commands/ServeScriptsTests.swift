@@ -85,6 +85,7 @@ import Testing
         ["--javascript", "off", "--javascript-jit"],
         ["--query-server", "python"], ["--query-server", "python=couchpy"],
         ["--query-server", "=/bin/true"], ["--query-server", "python= "],
+        ["--query-server", "query=/bin/true"],
     ])
     func `values that make no sense are refused`(options: [String]) throws {
         let result = try tool.start(["serve", "data", "--everybody"] + options).wait()
