@@ -110,8 +110,10 @@ enum JavaScriptOptions {
             limits: limits)
     }
 
-    /// What runs those in JavaScript; nil when they are not to run, or cannot.
-    private static func javaScriptRuntime(_ invocation: Invocation) throws -> JavaScriptRuntime? {
+    /// What runs those in JavaScript; nil when they are not to run.
+    private static func javaScriptRuntime(
+        _ invocation: Invocation
+    ) throws -> (any ScriptRuntime)? {
         let arguments = invocation.arguments
         let mode = arguments.string("javascript") ?? "auto"
         if mode == "off" {
@@ -122,14 +124,17 @@ enum JavaScriptOptions {
             return nil
         }
         let runtime = try runtime(arguments)
+        if mode == "auto" {
+            let output = invocation.output
+            return TriedRuntime(runtime) { error in
+                output.remark(
+                    "Functions of design documents do not run here. "
+                        + PrintableText.escaping(error.message))
+            }
+        }
         do {
             try runtime.verify()
             return runtime
-        } catch  where mode == "auto" {
-            invocation.output.remark(
-                "Functions of design documents do not run here. "
-                    + PrintableText.escaping(error.message))
-            return nil
         } catch {
             throw CommandFailure(.failure, error.message)
         }
