@@ -159,6 +159,16 @@ package final class SequenceScanner {
         return try snapshot.core.decoding(nil) { try RevisionRow.documentID(bytes) }
     }
 
+    /// Whether it is a design document.
+    package var isDesign: Bool {
+        get throws {
+            if let elsewhere { return elsewhere.id.isDesign }
+            // SAFETY: see `row`.
+            let bytes = unsafe Span(_unsafeElements: row)
+            return try snapshot.core.decoding(nil) { try RevisionRow.isOfDesignDocument(bytes) }
+        }
+    }
+
     /// Appends the document's ID, as an index has it (``RowDocumentID``).
     package func appendRowDocumentID(to id: inout [UInt8]) throws {
         if let elsewhere { return RowDocumentID.append(elsewhere.id, to: &id) }

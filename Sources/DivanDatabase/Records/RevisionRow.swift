@@ -87,6 +87,16 @@ package struct RevisionRow {
         return id.text.withSpan { HexadecimalText.uuid($0).map { $0 == (high, low) } ?? false }
     }
 
+    /// Whether a row is of a design document.
+    static func isOfDesignDocument(_ row: Span<UInt8>) throws -> Bool {
+        var reader = RowReader()
+        if try flags(row, &reader).contains(.compactID) { return false }
+        let length = try reader.varint(row)
+        let start = reader.offset
+        try reader.skip(length, of: row)
+        return DocumentID.isDesign(row.extracting(start..<reader.offset))
+    }
+
     /// Appends the ID of a row's document, as an index has it.
     package static func appendRowDocumentID(_ row: Span<UInt8>, to id: inout [UInt8]) throws {
         var reader = RowReader()

@@ -19,6 +19,18 @@ package struct PackedPath: Sendable {
         self.steps = steps.map { Step(name: $0.name.map { Array($0.utf8) }, index: $0.index) }
     }
 
+    /// The integer that the path leads to in lent packed bytes; nil for anything else.
+    package func int64(in packed: Span<UInt8>) -> Int64? {
+        // SAFETY: the reader lives inside the closure.
+        unsafe packed.withUnsafeBufferPointer { buffer in
+            let reader = unsafe PackedReader(buffer)
+            guard let root = reader.root, let node = target(from: root, in: reader) else {
+                return nil
+            }
+            return reader.int64(node)
+        }
+    }
+
     /// Whether the path leads to a value other than null in lent packed bytes.
     package func hasValue(in packed: Span<UInt8>) -> Bool {
         // SAFETY: the reader lives inside the closure.

@@ -19,6 +19,9 @@ struct PackedCondition {
         var path: PackedPath
         var coder: RowKeyCoder
         var ranges: [RowRange]
+        /// The integers in the ranges, where these are one of numbers between integers: an integer is compared without
+        /// its key.
+        var integers: ClosedRange<Int64>?
         /// Whether it must be there, be no null, and lie outside the ranges.
         var isOutside = false
     }
@@ -129,7 +132,9 @@ struct PackedCondition {
         guard let path = PackedPath(node, source) else { return nil }
         let coder = RowKeyCoder(collation, strings: ICUCollator.root)
         return .test(
-            Test(path: path, coder: coder, ranges: coder.ranges(of: intervals).ranges))
+            Test(
+                path: path, coder: coder, ranges: coder.ranges(of: intervals).ranges,
+                integers: intervals.count == 1 ? intervals[0].integers : nil))
     }
 
     private static func outside(
@@ -144,6 +149,7 @@ struct PackedCondition {
 
 extension PackedCondition.Test {
     fileprivate func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+        if let integers, let integer = path.int64(in: body) { return integers.contains(integer) }
         key.removeAll(keepingCapacity: true)
         if !coder.append(path, of: body, to: &key) { key.append(RowKeyCoder.missing) }
         for range in ranges where range.contains(key.span) { return !isOutside }

@@ -59,6 +59,8 @@ struct SelectGroups {
     private var places: [Key: Int] = [:]
     /// What documents that are added where they lie must fulfil.
     private let condition: PackedCondition?
+    /// Whether a result needs more of a group than its aggregates: the row that stands for it.
+    private let needsRows: Bool
     /// The bytes of the row that is being added.
     private var key = Key()
     /// The bytes of a value that the condition is on.
@@ -75,6 +77,9 @@ struct SelectGroups {
         let aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
         self.aggregates = aggregates
         condition = packedCondition
+        needsRows = !nodes.allSatisfy { node in
+            node.mapped { if case .aggregate = $0 { .literal(.null) } else { nil } }.constant != nil
+        }
         packed = PackedColumns(plan.grouping, aggregates, source: plan.sourceName)
         // Without grouping there is one group, be it empty.
         if plan.grouping.isEmpty { _ = placeOfKey() }
@@ -123,16 +128,25 @@ struct SelectGroups {
     /// for its group.
     ///
     /// - Returns: Whether nothing is left to be done with it.
-    mutating func add(_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool {
+    mutating func add(_ document: SequenceScanner) throws -> Bool {
         guard let packed else { return false }
         return try document.withBody { body in
             if let condition, !condition.holds(in: body, &conditionKey) { return true }
-            key.bytes.removeAll(keepingCapacity: true)
-            for path in packed.grouping
-            where !Self.coder.append(path, of: body, to: &key.bytes) {
-                key.bytes.append(RowKeyCoder.missing)
+            var place = 0
+            if !packed.grouping.isEmpty {
+                key.bytes.removeAll(keepingCapacity: true)
+                for path in packed.grouping
+                where !Self.coder.append(path, of: body, to: &key.bytes) {
+                    key.bytes.append(RowKeyCoder.missing)
+                }
+                guard let known = places[key] else { return false }
+                place = known
             }
-            guard let place = places[key], !isFirst(id, of: place) else { return false }
+            if needsRows {
+                rowID.removeAll(keepingCapacity: true)
+                try document.appendRowDocumentID(to: &rowID)
+                if isFirst(rowID.span, of: place) { return false }
+            }
             for slot in aggregates.indices
             where packed.counted[slot]?.hasValue(in: body) ?? true {
                 all[place].folds[slot].addRow()

@@ -245,7 +245,7 @@ final class SelectRun {
         var planned = planned(isWindowed: false)
         // A live query needs to know each document.
         if countsInPlace, examined == nil, groups.takesDocumentsInPlace {
-            planned.take = { try groups.add($0, $1) }
+            planned.take = { try groups.add($0) }
         }
         let report = try planned.run(begin: begin) { document, snapshot in
             if let scope = try scope(document, snapshot) { try groups.add(scope) }

@@ -97,14 +97,11 @@ final class PlanRun {
     }
 
     private func runSequences(_ body: (Candidate) throws -> Bool) throws -> Ending {
-        var id: [UInt8] = []
         try snapshot.scan { scanned in
-            id.removeAll(keepingCapacity: true)
-            try scanned.scanner.appendRowDocumentID(to: &id)
-            guard !DocumentID.isDesign(id.span) else { return }
+            guard try !scanned.scanner.isDesign else { return }
             _ = try count()
             counters.documents += 1
-            if let take, try take(id.span, scanned.scanner) { return }
+            if let take, try take(scanned.scanner) { return }
             _ = try body(Candidate(document: try scanned.document(), row: nil))
         }
         return .atEnd

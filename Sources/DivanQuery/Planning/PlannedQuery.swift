@@ -52,8 +52,8 @@ struct PlannedQuery {
     /// Gets the key of a row; false if it does not tell all.
     typealias TakeRow = (_ row: Span<UInt8>) throws -> Bool
 
-    /// Gets a document's ID, as an index has it (``RowDocumentID``), and where the document lies.
-    typealias Take = (_ id: Span<UInt8>, _ document: SequenceScanner) throws -> Bool
+    /// Gets a document where it lies; false if it has to be made.
+    typealias Take = (_ document: SequenceScanner) throws -> Bool
 
     var orderCoder: OrderCoder {
         OrderCoder(keys: order, coder: RowKeyCoder(collation, strings: ICUCollator.root))

@@ -74,6 +74,24 @@ enum ValueInterval: Sendable {
         /// The least, or the greatest, value of the type of this one.
         case type(of: JSONValue)
         case value(JSONValue, isIncluded: Bool)
+
+        /// The outermost integer within, where this is an edge of numbers at an integer; nil for another.
+        ///
+        /// - Parameters:
+        ///   - bound: The outermost of all.
+        ///   - step: What leads inwards.
+        /// - Returns: The integer.
+        func integer(orElse bound: Int64, step: Int64) -> Int64? {
+            switch self {
+            case .type(let value) where value.double != nil: return bound
+            case .value(let value, let isIncluded):
+                guard let integer = value.int64 else { return nil }
+                if isIncluded { return integer }
+                let (next, overflows) = integer.addingReportingOverflow(step)
+                return overflows ? nil : next
+            case .open, .type: return nil
+            }
+        }
     }
 
     /// The property is not there.
@@ -93,6 +111,14 @@ enum ValueInterval: Sendable {
     /// All values of a type.
     static func type(of value: JSONValue) -> ValueInterval {
         .values(from: .type(of: value), to: .type(of: value))
+    }
+
+    /// The integers among the values, where these are numbers between integers; nil for other values, and for none.
+    var integers: ClosedRange<Int64>? {
+        guard case .values(let from, let to) = self, let low = from.integer(orElse: .min, step: 1),
+            let high = to.integer(orElse: .max, step: -1), low <= high
+        else { return nil }
+        return low...high
     }
 
     /// All values but one.
