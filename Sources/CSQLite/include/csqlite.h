@@ -11,4 +11,10 @@
 // process, on which write-ahead-log mode works. May be called again.
 int divan_sqlite3_memory_vfs_register(void);
 
+#define DIVAN_SQLITE3_MAPPED_VFS "divan-mapped"
+
+// The name of a file system that keeps the mapping of a database file; NULL where it cannot stand in the place of the
+// default one.
+const char *divan_sqlite3_mapped_vfs(void);
+
 #endif

@@ -82,6 +82,8 @@ package final class SequenceScanner {
     // SAFETY: set only while `withRow` lends the bytes it points to, and emptied before they go.
     private var row = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     private var content: RevisionRow.Content?
+    /// Where its body lies: to read that of the content would count a reference to the revision ID.
+    private var bodyRange = 0..<0
 
     init(_ snapshot: Snapshot) throws {
         self.snapshot = snapshot
@@ -132,7 +134,7 @@ package final class SequenceScanner {
     /// Looks at a row: whether its document is live, and where its body is.
     private func place(on row: Span<UInt8>) throws -> Bool {
         let content = try snapshot.core.decoding(nil) { try RevisionRow.Content(row) }
-        self.content = content
+        (self.content, bodyRange) = (content, content.body)
         elsewhere = nil
         if content.flags.isDisjoint(with: [.consultDocument, .largeBody]) {
             return !content.flags.contains(.tombstone)
@@ -180,10 +182,9 @@ package final class SequenceScanner {
     /// Lends the packed body.
     package func withBody<T>(_ body: (Span<UInt8>) throws -> T) throws -> T {
         if let elsewhere { return try elsewhere.body.withBytes(body) }
-        guard let content else { throw DatabaseError.corrupted("A stored row", nil) }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
-        return try body(bytes.extracting(content.body))
+        return try body(bytes.extracting(bodyRange))
     }
 
     func document() throws -> Document {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import DivanSQLite
+import DivanStorage
+import DivanStorageConformance
+import DivanTestSupport
+import Foundation
+import Testing
+
+/// How the file is mapped for reading, while it is written to.
+@Suite struct SQLiteEngineMappingTests {
+    private static let name = StoreName("rows", .integer)
+
+    /// Where the file is mapped, by what the system says of this process.
+    private func mappings(of file: String) throws -> Set<Substring> {
+        let lines = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+            .split(separator: "\n")
+        return Set(
+            lines.filter { $0.hasSuffix(file) }.compactMap { $0.split(separator: "-").first })
+    }
+
+    private func write(
+        _ numbers: Range<Int>, _ engine: SQLiteEngine, _ store: Store
+    ) throws {
+        try engine.write { writer in
+            for number in numbers {
+                let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 400)
+                try writer.set(bytes.span, forKey: Int64(number), in: store)
+            }
+        }
+    }
+
+    /// The first byte of a row.
+    private func first(_ number: Int, _ engine: SQLiteEngine, _ store: Store) throws -> UInt8? {
+        var first: UInt8?
+        try engine.read { reader in
+            _ = try reader.withValue(forKey: Int64(number), in: store) { first = $0[0] }
+        }
+        return first
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/maps")))
+    func `a read after a write finds the file mapped where it was`() throws {
+        let scratch = try ScratchDirectory()
+        let filled = try scratch.open()
+        try write(0..<1_000, filled, filled.store(Self.name))
+        filled.close()
+        let engine = try scratch.open()
+        defer { engine.close() }
+        let store = engine.store(Self.name)
+        #expect(try first(500, engine, store) == 244)
+        let before = try mappings(of: scratch.file)
+        #expect(!before.isEmpty)
+        for number in 0..<20 {
+            try write(number..<number + 1, engine, store)
+            #expect(try first(500, engine, store) == 244)
+            #expect(try mappings(of: scratch.file).isSuperset(of: before))
+        }
+    }
+
+    @Test func `readers see a file that grows, shrinks and grows again, in two connections`() throws
+    {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let other = try scratch.open()
+        defer {
+            engine.close()
+            other.close()
+        }
+        let (store, otherStore) = (engine.store(Self.name), other.store(Self.name))
+        for round in 0..<3 {
+            let count = [500, 20_000, 5_000][round]
+            for start in stride(from: 0, to: count, by: 500) {
+                try write(start..<start + 500, engine, store)
+                for number in [start, start + 499, 0] {
+                    #expect(try first(number, other, otherStore) == UInt8(number & 0xFF))
+                    #expect(try first(number, engine, store) == UInt8(number & 0xFF))
+                }
+            }
+            try engine.write { try $0.removeAll(in: store) }
+            _ = try engine.compact { _ in }
+            #expect(try first(0, other, otherStore) == nil)
+            #expect(try first(0, engine, store) == nil)
+        }
+    }
+}
