@@ -82,6 +82,10 @@ public struct ListenerOptions: Sendable {
     /// Whether places in changes feeds are numbers, for clients of Couchbase Lite 1.x, instead of the opaque texts of CouchDB.
     /// Both are read in any case.
     public var numberSequences = false
+    /// The name that the listener has as a node, of the form `name@host`, in `_membership`, in the paths below `_node` and in
+    /// what it tells of tasks: for scripts that know a CouchDB by its name. `_local` is a name of every node. Unless set, it is
+    /// that of a CouchDB without a cluster.
+    public var nodeName = "nonode@nohost"
     /// The server with which databases are kept in step; nil for none.
     public var hub: ListenerHub?
     /// The certificate, to serve HTTPS; nil for HTTP.

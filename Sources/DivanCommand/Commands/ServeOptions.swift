@@ -31,6 +31,10 @@ enum ServeOptions {
         .flag(
             "number-sequences", nil,
             "Places in changes feeds are numbers, as clients of Couchbase Lite 1.x need them."),
+        .value(
+            "node-name", nil, "NAME@HOST",
+            "The name as a node, for scripts that know a CouchDB by it; nonode@nohost unless given."
+        ),
         .flag("peers", nil, "Let the devices in that are paired with this one."),
         .flag(
             "nearby", nil,
@@ -106,6 +110,7 @@ enum ServeOptions {
         options.acceptsUnrunValidation = arguments.flag("accept-unrun-validation")
         options.revisionLimit = try RevisionLimit.read(arguments)
         options.numberSequences = arguments.flag("number-sequences")
+        if let name = arguments.string("node-name") { options.nodeName = try nodeName(name) }
         options.access = try access(arguments, directory)
         try identify(invocation, &options)
         let origins = arguments.strings("cors")
@@ -126,6 +131,19 @@ enum ServeOptions {
         options.tls = try tls(arguments, directory, options.host)
         options.hub = try hub(invocation)
         return options
+    }
+
+    /// A name that stands in a path and in JSON as it is.
+    private static func nodeName(_ text: String) throws -> String {
+        let bytes = text.utf8
+        let isPlain = bytes.allSatisfy {
+            (0x21...0x7E).contains($0) && !"/?#%\"\\".utf8.contains($0)
+        }
+        let parts = bytes.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+        guard isPlain, bytes.count < 256, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
+            throw UsageError("--node-name takes NAME@HOST, such as couchdb@127.0.0.1.")
+        }
+        return text
     }
 
     private static func access(_ arguments: ParsedArguments, _ directory: URL) throws

@@ -88,10 +88,14 @@ struct AllDocumentsRequest: Sendable {
         if let key = try query.json("startkey", "start_key") {
             startKey = key.string
             if key.string == nil, Self.isAbove(key) != descending { isEmpty = true }
+        } else {
+            startKey = query["startkey_docid"] ?? query["start_key_doc_id"]
         }
         if let key = try query.json("endkey", "end_key") {
             endKey = key.string
             if key.string == nil, Self.isAbove(key) == descending { isEmpty = true }
+        } else {
+            endKey = query["endkey_docid"] ?? query["end_key_doc_id"]
         }
     }
 

@@ -49,7 +49,7 @@ extension Call {
         _ given: ReceivedDocument, _ body: BulkBody, _ transaction: borrowing WriteTransaction,
         _ answer: inout BulkAnswer
     ) throws {
-        let id = given.id ?? MutableDocument([:]).id
+        let id = given.id ?? newID
         do {
             if given.id != nil { try checkID(id) }
             if id.isLocal {
@@ -97,7 +97,9 @@ extension Call {
             }
             return saved.revisionID
         }
-        guard let history = document.history else { throw HTTPFailure.revisionNeeded }
+        guard let history = document.history else {
+            throw HTTPFailure.revisionNeeded.ofDocument
+        }
         try document.checkRevisions()
         try document.checkAttachmentNames { try readableDocument(id) }
         try transaction.putClientRevision(

@@ -73,7 +73,7 @@ extension Call {
         let isNew = try query.flag("new_edits", default: true)
         return try Self.taking(isNew) {
             let (received, attachments) = try receiveDocument()
-            let id = received.id ?? MutableDocument([:]).id
+            let id = received.id ?? newID
             if id.isLocal {
                 try checkLocalWriting()
                 let revision = try database.write { try Self.saveLocal(id, received, $0) }
@@ -82,6 +82,11 @@ extension Call {
             try checkID(id)
             return try save(id, received, attachments, isNew)
         }
+    }
+
+    /// The ID of a document that has none, as `_uuids` makes them.
+    var newID: DocumentID {
+        DocumentID(site.uuids.next(site.configuration.settings.uuids))
     }
 
     /// Takes a document; one that was made elsewhere is refused in words by which replicators pass it over. They know

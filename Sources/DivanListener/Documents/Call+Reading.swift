@@ -78,7 +78,9 @@ extension Call {
             }
             return (document, tree)
         }
-        let leaf = latest ? Self.leaves(of: revision, in: tree).first : nil
+        var leaf = latest ? Self.leaves(of: revision, in: tree).first : nil
+        // As CouchDB: what is not known has the current revision as its latest one.
+        if latest, leaf == nil, tree.node(revision) == nil { leaf = winner.id }
         guard let document = try transaction.document(withID: id, revision: leaf ?? revision)
         else { throw HTTPFailure.missing }
         return (document, tree)

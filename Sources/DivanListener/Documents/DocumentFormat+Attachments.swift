@@ -67,6 +67,10 @@ extension DocumentFormat {
         if !showsStoredDigests, let md5 = try? attachment.knownMD5() {
             entry["digest"] = .string(md5)
         }
+        // As CouchDB stores them. The revision is that of what is stored here, which another Divan gets.
+        if !showsStoredDigests, entry["content_type"] == nil {
+            entry["content_type"] = "application/octet-stream"
+        }
         let keepsCoding = showsEncoding || (isSent && attachments == .following)
         if attachment.encoding != nil, !keepsCoding {
             entry["encoding"] = nil
@@ -79,6 +83,8 @@ extension DocumentFormat {
             entry["follows"] = true
             return entry
         }
+        // CouchDB leaves it out beside the content; a Divan compares the two.
+        if !showsStoredDigests { entry["length"] = nil }
         if attachment.encoding != nil, keepsCoding {
             entry["data"] = .string(
                 Base64.encode(try attachment.makeStoredReader().readAll()))

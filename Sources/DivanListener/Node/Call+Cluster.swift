@@ -8,7 +8,7 @@ internal import DivanJSON
 extension Call {
     /// `GET /_membership`
     func membership() throws -> ListenerResponse {
-        let nodes: JSONValue = [.string(Site.node)]
+        let nodes: JSONValue = [site.node]
         return .json(["all_nodes": nodes, "cluster_nodes": nodes])
     }
 
@@ -89,12 +89,12 @@ extension Call {
 
     /// `GET /{db}/_shards`
     func shards() throws -> ListenerResponse {
-        .json(["shards": [Self.range: [.string(Site.node)]]])
+        .json(["shards": [Self.range: [site.node]]])
     }
 
     /// `GET /{db}/_shards/{doc}`
     func shardOfDocument() throws -> ListenerResponse {
-        .json(["range": .string(Self.range), "nodes": [.string(Site.node)]])
+        .json(["range": .string(Self.range), "nodes": [site.node]])
     }
 
     /// `POST /{db}/_sync_shards`

@@ -6,11 +6,10 @@ internal import DivanHTTP
 internal import DivanJSON
 internal import DivanSystem
 
-// `_node/{node}`: what CouchDB tells of one machine of its cluster. This listener is one, under the name that CouchDB has
-// without a cluster.
+// `_node/{node}`: what CouchDB tells of one machine of its cluster. This listener is one.
 extension Site {
     /// The node's name.
-    static let node = "nonode@nohost"
+    var node: JSONValue { .string(options.nodeName) }
 }
 
 extension Call {
@@ -18,7 +17,8 @@ extension Call {
     ///
     /// - Throws: `HTTPFailure` 404.
     func checkNode() throws {
-        guard [Site.node, "_local"].contains(where: { $0.hasSameBytes(as: name(0)) }) else {
+        guard [site.options.nodeName, "_local"].contains(where: { $0.hasSameBytes(as: name(0)) })
+        else {
             throw HTTPFailure.notFound("no such node: \(name(0).prefix(200))")
         }
     }
@@ -31,7 +31,7 @@ extension Call {
     /// `GET /_node/{node}`
     func nodeName() throws -> ListenerResponse {
         try checkNode()
-        return .json(["name": .string(Site.node)])
+        return .json(["name": site.node])
     }
 
     /// `GET /_node/{node}/_stats` and what lies below it; null where there is nothing.

@@ -111,7 +111,7 @@ extension RunningReplication {
             "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
                 ?? .null,
             "doc_id": documentID.map { .string($0.text) } ?? .null, "id": .string(id),
-            "pid": .string("<0.\(number).0>"), "node": "divan@localhost",
+            "pid": .string("<0.\(number).0>"), "node": node,
             "user": user.map { .string($0) } ?? .null, "source": .string(request.source.label),
             "target": .string(request.target.label), "info": .object(progress),
             "start_time": .string(HTTPDate.iso(started)), "history": .array(history),
@@ -122,7 +122,7 @@ extension RunningReplication {
     var task: JSONValue {
         var task: JSONObject = [
             "pid": .string("<0.\(number).0>"), "type": "replication", "replication_id": .string(id),
-            "node": "divan@localhost", "doc_id": documentID.map { .string($0.text) } ?? .null,
+            "node": node, "doc_id": documentID.map { .string($0.text) } ?? .null,
             "database": documentID.map { _ in .string(SystemDatabase.replicator.rawValue) }
                 ?? .null,
             "user": user.map { .string($0) } ?? .null,

@@ -39,6 +39,8 @@ final class RunningReplication: Sendable {
     let sequences: WireSequence?
     /// The document of `_replicator` that describes it; nil when a request did.
     let documentID: DocumentID?
+    /// The name of the node that runs it.
+    let node: JSONValue
     /// Seconds since 1970.
     let started = AccountsFile.now
     private let state: Mutex<State>
@@ -49,6 +51,7 @@ final class RunningReplication: Sendable {
         documentID: DocumentID? = nil
     ) {
         self.documentID = documentID
+        node = site.node
         sequences = replication.direction == .push ? site.sequences(of: replication.database) : nil
         self.replication = replication
         self.request = request

@@ -53,6 +53,9 @@ extension Call {
         "\(Fingerprint.of(database.incarnation) >> 11)"
     }
 
+    /// As long as CouchDB's names are at most.
+    private static let longestDatabaseName = 238
+
     /// `PUT /{db}`
     func createDatabase() throws -> ListenerResponse {
         for name in ["q", "n"] {
@@ -62,6 +65,11 @@ extension Call {
             }
         }
         let isPartitioned = try asksForPartitions
+        guard databaseName.utf8.count <= Self.longestDatabaseName else {
+            throw HTTPFailure(
+                400, "database_name_too_long",
+                "At least one path segment of `\(databaseName.prefix(250))` is too long.")
+        }
         guard Manager.isValidDatabaseName(databaseName) else {
             throw HTTPFailure(
                 400, "illegal_database_name",

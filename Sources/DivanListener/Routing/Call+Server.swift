@@ -20,7 +20,8 @@ extension Call {
 
     /// What the listener can do beside what every CouchDB can; searches need a runtime.
     private var features: [JSONValue] {
-        ["access-ready", "scheduler"] + (site.options.scripts.isEmpty ? [] : ["search"])
+        ["access-ready", "partitioned", "scheduler"]
+            + (site.options.scripts.isEmpty ? [] : ["search"])
             + ["divan-database", "divan-verify"] + (site.logTail == nil ? [] : ["divan-log"])
             + (site.options.devices == nil ? [] : ["divan-peers"])
             + (site.options.readOnly ? ["read-only"] : [])

@@ -92,7 +92,8 @@ extension HTTPFailure {
         queryParse("`keys` is incompatible with `key`, `start_key` and `end_key`")
     }
     static var revisionNeeded: HTTPFailure {
-        badRequest("A revision made elsewhere needs `_rev`.")
+        badRequest(
+            "When `new_edits: false`, the document needs `_rev` or `_revisions` specified")
     }
     static func invalidDocument(_ reason: String) -> HTTPFailure {
         HTTPFailure(400, "doc_validation", reason).ofDocument

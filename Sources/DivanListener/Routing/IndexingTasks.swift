@@ -21,16 +21,16 @@ extension Site {
                     furthest[design] = running
                 }
             }
-            return furthest.sortedByName.map { Self.task($0.value, $0.key, of: database) }
+            return furthest.sortedByName.map { task($0.value, $0.key, of: database) }
         }
     }
 
-    private static func task(_ running: RunningIndexing, _ design: String, of database: Database)
+    private func task(_ running: RunningIndexing, _ design: String, of database: Database)
         -> JSONValue
     {
         let (done, total) = (running.completed, running.total)
         return [
-            "node": "divan@localhost", "pid": .string("<0.\(running.number).0>"),
+            "node": node, "pid": .string("<0.\(running.number).0>"),
             "type": "indexer", "database": .string(database.name),
             // An index of the app has no design document.
             "design_document": design.isEmpty ? nil : .string("_design/" + design),

@@ -351,8 +351,10 @@ package struct Router: Sendable {
         var response = try KeptAnswer.keeping(answer, call.memory, site, check: check)
         response.memory = call.memory
         // As CouchDB before 3 promised, and clients still ask.
-        if route.isWrite, call.headers["X-Couch-Full-Commit"] == "true" {
-            try call.openDatabase?.sync()
+        if route.isWrite, call.headers["X-Couch-Full-Commit"] == "true",
+            let database = call.openDatabase, !database.isClosed
+        {
+            try database.sync()
         }
         return response
     }

@@ -16,7 +16,7 @@ extension Call {
         // Another process may have made the database since.
         site.replicator.follow(site)
         let wanted = try wantedStates()
-        let documents = site.replicator.jobs.map { Self.describe($0.id.text, $0.job) }
+        let documents = site.replicator.jobs.map { describe($0.id.text, $0.job) }
             .filter { wanted?.contains($0["state"]?.string ?? "") ?? true }
         return try page("docs", documents)
     }
@@ -52,7 +52,7 @@ extension Call {
         guard let found = site.replicator.jobs.first(where: { $0.id == DocumentID(id) }) else {
             throw HTTPFailure.missing
         }
-        return .json(Self.describe(found.id.text, found.job))
+        return .json(describe(found.id.text, found.job))
     }
 
     /// `GET /_scheduler/jobs`
@@ -69,7 +69,7 @@ extension Call {
     /// Replications that run, and those that were not started.
     private var jobs: [JSONValue] {
         let paused = site.replicator.jobs.filter(\.job.isPaused).map {
-            Self.pausedJob($0.id.text, $0.job)
+            pausedJob($0.id.text, $0.job)
         }
         return site.replications.jobs + paused
     }
@@ -84,12 +84,12 @@ extension Call {
     }
 
     /// The entry of a replication that was not started, because the process has died of such starts.
-    private static func pausedJob(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
+    private func pausedJob(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
         let time = JSONValue.string(HTTPDate.iso(job.started))
         return [
             "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
             "id": nil, "pid": nil,
-            "node": "divan@localhost", "user": nil, "source": .string(job.source),
+            "node": site.node, "user": nil, "source": .string(job.source),
             "target": .string(job.target), "info": ["error": .string(job.reason ?? "")],
             "start_time": time,
             "history": [
@@ -98,7 +98,7 @@ extension Call {
         ]
     }
 
-    private static func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
+    private func describe(_ id: String, _ job: ReplicatorDatabase.Job) -> JSONValue {
         let crashes = job.running?.crashes
         var info = job.running?.progress ?? job.statistics ?? [:]
         if let reason = job.reason ?? crashes?.reason { info["error"] = .string(reason) }
@@ -106,7 +106,7 @@ extension Call {
         let errors = crashes?.count ?? (job.isPaused ? job.deaths : job.reason == nil ? 0 : 1)
         return [
             "database": .string(SystemDatabase.replicator.rawValue), "doc_id": .string(id),
-            "id": job.running.map { .string($0.id) } ?? .null, "node": "divan@localhost",
+            "id": job.running.map { .string($0.id) } ?? .null, "node": site.node,
             "source": .string(job.source), "target": .string(job.target),
             "source_proxy": nil, "target_proxy": nil,
             "state": .string(crashes?.reason == nil ? job.state : "crashing"),

@@ -134,6 +134,10 @@ import Testing
         #expect(both.status == ExitCode.usage.rawValue)
         #expect(
             try tool.run("serve", "data", "--user", "nocolon").status == ExitCode.usage.rawValue)
+        for name in ["alone", "@host", "a@b@c", "a/b@host", "ä@host"] {
+            let refused = try tool.run("serve", "data", "--everybody", "--node-name", name)
+            #expect(refused.status == ExitCode.usage.rawValue, "\(name)")
+        }
         #expect(try tool.run("serve", "data", "--everybody", "--host", "0.0.0.0").status != 0)
         #expect(
             try tool.run("serve", "data", "--everybody", "--key", "k").status

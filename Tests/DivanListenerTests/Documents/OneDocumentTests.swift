@@ -83,8 +83,7 @@ import Testing
         revision("generation 0", "0-abc", "between 1 and"),
         revision("no digits", "1-" + String(repeating: "z", count: 32), "hexadecimal"),
         Bad(
-            name: "no revision", text: #"{"_id":"bad"}"#, reason: "_rev", namesRevision: false,
-            error: "bad_request"),
+            name: "no revision", text: #"{"_id":"bad"}"#, reason: "_rev", namesRevision: false),
         Bad(
             name: "a history that is none",
             text: #"{"_id":"bad","_rev":"1-b","_revisions":{"start":"x","ids":[]}}"#,

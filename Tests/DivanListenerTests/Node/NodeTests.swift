@@ -141,4 +141,30 @@ import Testing
         #expect(status("eve:e", "_config") != 200)
         #expect(status("eve:e", "_versions") != 200)
     }
+
+    @Test func `the node has the name that the app gives it`() throws {
+        let named = try TestSite { $0.nodeName = "node1@127.0.0.1" }
+        #expect(
+            named.send("GET", "/_membership").json["all_nodes"]?.array == ["node1@127.0.0.1"])
+        #expect(named.send("GET", "/_node/node1@127.0.0.1/_stats").status == 200)
+        #expect(named.send("GET", "/_node/_local").json["name"] == "node1@127.0.0.1")
+        #expect(named.send("GET", "/_node/nonode@nohost/_stats").status == 404)
+        #expect(site.send("GET", "/_node/nonode@nohost/_stats").status == 200)
+    }
+
+    @Test func `a document without an ID gets the next of those that are configured`() throws {
+        site.send("PUT", "/db")
+        for body in [#"{}"#, #"{"a":1}"#] {
+            let id = site.send("POST", "/db", body).json["id"]?.string
+            #expect(id?.utf8.count == 32)
+        }
+        let path = "/_node/_local/_config/uuids/"
+        site.send("PUT", path + "utc_id_suffix", #""-till-7""#)
+        site.send("PUT", path + "algorithm", #""utc_id""#)
+        let bulk = site.send("POST", "/db/_bulk_docs", #"{"docs":[{},{}]}"#).json.array
+        #expect(bulk?.count == 2)
+        for row in bulk ?? [] {
+            #expect(row["id"]?.string?.hasSuffix("-till-7") == true, "\(row)")
+        }
+    }
 }
