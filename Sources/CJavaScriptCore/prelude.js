@@ -17,21 +17,35 @@
 // - What could carry state past a call is removed: RegExp.$1 and its like, WeakRef, Atomics.
 // - As in CouchDB, a script compiles no further scripts: eval and Function refuse.
 //
+// It is written in what all engines parse: ECMAScript 5 with `const`. What only some have is compiled as a text, or looked for.
+//
 // It is one expression, a function of `exchange(text, isLast)`, which writes lines. Without `isLast` it returns the next line
-// that is read; when that is true, it ends the process; when it is false, it only writes.
-(function (exchange) {
+// that is read; when that is true, it ends the process; when it is false, it only writes. Duktape has two arguments more:
+// `replaceGlobal(object)` gives the scripts another global object, since its own cannot have a prototype that is a proxy, and
+// `program(text)` makes a function of a whole program, since Function ends its body where the first brace closes it.
+(function (exchange, replaceGlobal, program) {
     "use strict";
 
-    const { parse, stringify } = JSON;
-    const { now } = Date;
-    const sourceOf = Function.prototype.call.bind(Function.prototype.toString);
+    const parse = JSON.parse;
+    const stringify = JSON.stringify;
+    const now = Date.now;
+    const callOf = Function.prototype.call;
+    const sourceOf = callOf.bind(Function.prototype.toString);
+    const hasOwn = callOf.bind(Object.prototype.hasOwnProperty);
+    const slice = callOf.bind(Array.prototype.slice);
     const Compiled = Function;
     const root = globalThis;
-    const scope = Object.getPrototypeOf(root);
+    // The prototype of the global object, where that has one of its own.
+    const scope = replaceGlobal ? root : Object.getPrototypeOf(root);
+
+    // Each name is one of its own, `__proto__` as well.
+    function dictionary() {
+        return Object.create(null);
+    }
 
     // MARK: The call
 
-    let call = null;
+    var call = null;
 
     // The call in progress. Callbacks that a script leaves behind run after it, and find none.
     function current() {
@@ -54,55 +68,59 @@
     }
 
     const scriptFunctions = {
-        emit(key, value) {
+        emit: function (key, value) {
             current().rows.push([key, value]);
             call.hasEmitted = true;
         },
-        sum(values) {
-            let total = 0;
-            for (const index in values) total += values[index];
+        sum: function (values) {
+            var total = 0;
+            for (var index in values) total += values[index];
             return total;
         },
-        log(message) {
+        log: function (message) {
             current().logs.push(wellFormed(stringify(["log", text(message)])));
         },
-        toJSON: (value) => stringify(value),
-        isArray: (value) => Array.isArray(value),
-        provides(name, producer) {
+        toJSON: function (value) {
+            return stringify(value);
+        },
+        isArray: function (value) {
+            return Array.isArray(value);
+        },
+        provides: function (name, producer) {
             current().offers.push([name, producer]);
         },
-        registerType(name, ...types) {
+        registerType: function (name) {
             current();
-            call.types ??= new Map(knownTypes);
-            call.names ??= new Map(knownNames);
-            register(call.types, call.names, name, types);
+            call.types = call.types || Object.create(knownTypes);
+            call.names = call.names || Object.create(knownNames);
+            register(call.types, call.names, name, slice(arguments, 1));
         },
-        start(head) {
+        start: function (head) {
             current().head = head || {};
             call.hasHead = true;
         },
-        send(chunk) {
+        send: function (chunk) {
             current().chunks.push(String(chunk));
         },
-        getRow,
+        getRow: getRow,
     };
 
     // MARK: Search indexes
 
     function checkType(what, value, type) {
-        if (typeof value !== type) throw new TypeError(`${what} must be a ${type} not ${typeof value}`);
+        if (typeof value !== type) throw new TypeError(what + " must be a " + type + " not " + typeof value);
     }
 
     function checkName(name) {
         checkType("name", name, "string");
-        if (name.startsWith("_")) throw { name: "ReservedName", message: "name must not start with an underscore" };
+        if (name.charAt(0) === "_") throw { name: "ReservedName", message: "name must not start with an underscore" };
     }
 
     // index("name", value, options), of `_search`
     function searchField(name, value, options) {
         checkName(name);
-        if (!["string", "number", "boolean"].includes(typeof value)) {
-            throw new TypeError(`value must be a string, a number or boolean not ${typeof value}`);
+        if (["string", "number", "boolean"].indexOf(typeof value) < 0) {
+            throw new TypeError("value must be a string, a number or boolean not " + typeof value);
         }
         if (options) checkType("options", options, "object");
         return [name, value, options || {}];
@@ -116,23 +134,31 @@
             if (typeof value !== "string" && typeof value !== "number") {
                 throw new TypeError("a stored value must be a string or number");
             }
-        } else if (["text", "string", "double"].includes(type)) {
+        } else if (["text", "string", "double"].indexOf(type) >= 0) {
             checkType("value", value, type === "double" ? "number" : "string");
         } else {
-            throw new TypeError(`${type} not supported`);
+            throw new TypeError(type + " not supported");
         }
-        return { "@type": type, name, value, store: options?.store };
+        const store = options === undefined || options === null ? undefined : options.store;
+        return { "@type": type, name: name, value: value, store: store };
     }
 
     // What functions of search indexes call. To all others `index` is a name like any other, which they may give a variable.
     const searchFunctions = {
-        search: (...args) => void current().rows.push(searchField(...args)),
-        nouveau: (...args) => void current().rows.push(nouveauField(...args)),
+        search: function (name, value, options) {
+            current().rows.push(searchField(name, value, options));
+        },
+        nouveau: function (type, name, value, options) {
+            current().rows.push(nouveauField(type, name, value, options));
+        },
     };
 
     // What a function finds beside what all do.
     function ownGlobals() {
-        return call.service === null ? null : new Map([["index", searchFunctions[call.service]]]);
+        if (call.service === null) return null;
+        const globals = dictionary();
+        globals.index = searchFunctions[call.service];
+        return globals;
     }
 
     // MARK: Errors
@@ -147,15 +173,15 @@
         try {
             if (typeof error === "object" && error !== null && !(error instanceof Error)) return String(stringify(error));
             return String(error);
-        } catch {
+        } catch (ignored) {
             return "an exception that cannot be shown";
         }
     }
 
     // The answer to a command that threw: ["error", name, reason]. CouchDB ends the process after ["fatal", …].
     function failure(error) {
-        let parts;
-        let isFatal = false;
+        var parts;
+        var isFatal = false;
         try {
             if (Array.isArray(error) && (error[0] === "error" || error[0] === "fatal")) {
                 isFatal = error[0] === "fatal";
@@ -166,38 +192,65 @@
                 parts = [error.name, description(error)];
             }
             if (parts) parts = [text(parts[0]), text(parts[1])];
-        } catch {
+        } catch (ignored) {
             parts = undefined;
         }
-        const line = stringify(["error", ...(parts ?? ["unnamed_error", description(error)])]);
-        if (isFatal) exchange(wellFormed([...waiting, ...(call?.logs ?? []), line].join("\n")), true);
+        parts = parts || ["unnamed_error", description(error)];
+        const line = stringify(["error", parts[0], parts[1]]);
+        if (isFatal) exchange(wellFormed(waiting.concat(call === null ? [] : call.logs, line).join("\n")), true);
         return line;
     }
 
     // MARK: Functions and modules
 
-    // Functions and modules by their texts.
-    const compiled = new Map();
-    const compiledModules = new Map();
     const MOST_COMPILED = 256;
 
+    // What texts were compiled to, of one kind.
+    function Cache() {
+        this.clear();
+    }
+
+    Cache.prototype.clear = function () {
+        this.made = dictionary();
+        this.count = 0;
+    };
+
     // Keeps what was compiled. A script can reach it by `arguments.callee`, so it is frozen.
-    function keep(made, source, all) {
+    Cache.prototype.keep = function (source, made) {
         Object.freeze(made);
         Object.freeze(made.prototype);
-        if (all.size >= MOST_COMPILED) all.clear();
-        all.set(source, made);
+        if (this.count >= MOST_COMPILED) this.clear();
+        this.made[source] = made;
+        this.count++;
         return made;
+    };
+
+    const functions = new Cache();
+    const modules = new Cache();
+
+    // Throws where a text is not the body of a function. One that closes the brace before itself and opens the one behind it
+    // cannot fit both programs: what follows a brace of `try` can follow no function.
+    function checkBody(body) {
+        program("(function () {\n" + body + "\n})");
+        program("(function () { try {\n" + body + "\n} finally {} })");
+    }
+
+    // Makes a function. Where the global object is a proxy, names of the frozen one are found before it.
+    function compiled(parameters, body) {
+        if (!replaceGlobal) return Compiled(parameters, body);
+        checkBody(body);
+        const inside = "return function (" + parameters + ") {\n" + body + "\n};";
+        return program("(function () { with (arguments[0]) " + inside + " })")()(root);
     }
 
     function compile(parameters, source) {
         try {
-            return Compiled(parameters, `return (\n${source}\n)`);
+            return compiled(parameters, "return (\n" + source + "\n)");
         } catch (error) {
             // A semicolon after the function, or a second function.
             try {
-                return Compiled(parameters, `return ${source.trimStart()}`);
-            } catch {
+                return compiled(parameters, "return " + source.replace(/^\s+/, ""));
+            } catch (ignored) {
                 throw error;
             }
         }
@@ -205,69 +258,76 @@
 
     // The text as an error quotes it.
     function shown(source) {
-        return source.length > 1000 ? `${source.slice(0, 1000)}…` : source;
+        return source.length > 1000 ? source.slice(0, 1000) + "…" : source;
     }
 
     // Makes the function of a text anew, with `require` of a tree of modules.
     function functionOf(source, tree, name) {
         if (typeof source !== "string" || source === "") refuse("not_found", "missing function");
-        let make = compiled.get(source);
-        let result;
+        var make = functions.made[source];
+        var result;
         try {
-            if (make === undefined) {
-                make = keep(compile("require", source), source, compiled);
-            }
-            result = make(tree === null ? undefined : (path) => moduleAt(path, [], tree));
+            if (make === undefined) make = functions.keep(source, compile("require", source));
+            result = make(tree === null ? undefined : requiring([], tree));
         } catch (error) {
             if (Array.isArray(error) && error[0] === "error") throw error;
-            refuse("compilation_error", `${description(error)} (${shown(source)})`);
+            refuse("compilation_error", description(error) + " (" + shown(source) + ")");
         }
         if (typeof result !== "function") {
-            refuse("compilation_error", `Expression does not eval to a function. (${shown(source)})`);
+            refuse("compilation_error", "Expression does not eval to a function. (" + shown(source) + ")");
         }
         return result;
     }
 
-    // The exports of a module: `path` is seen from the module in `place`, an array of names.
+    // The function `require` of the module in `place`, an array of names.
+    function requiring(place, tree) {
+        return function (path) {
+            return moduleAt(path, place, tree);
+        };
+    }
+
+    // The exports of a module: `path` is seen from the module in `place`.
     function moduleAt(path, place, tree) {
         const names = String(path).split("/");
         const isRelative = names[0] === "." || names[0] === "..";
         const full = isRelative ? place.slice(0, -1) : [];
-        if (isRelative && place.length === 0) refuse("invalid_require_path", `Object has no parent: ${path}`);
-        for (const name of names) {
-            if (name === ".") continue;
+        if (isRelative && place.length === 0) refuse("invalid_require_path", "Object has no parent: " + path);
+        names.forEach(function (name) {
+            if (name === ".") return;
             if (name !== "..") full.push(name);
-            else if (full.length === 0) refuse("invalid_require_path", `Object has no parent: ${path}`);
+            else if (full.length === 0) refuse("invalid_require_path", "Object has no parent: " + path);
             else full.pop();
-        }
-        let source = tree;
-        for (const name of full) {
-            if (typeof source !== "object" || source === null || !Object.hasOwn(source, name)) {
-                refuse("invalid_require_path", `Object has no property "${name}": ${path}`);
-            }
-            source = source[name];
-        }
+        });
+        const source = memberAt(full, tree, function (name) {
+            refuse("invalid_require_path", 'Object has no property "' + name + '": ' + path);
+        });
         if (typeof source !== "string") {
-            refuse("invalid_require_path", `Must require a JavaScript string, not: ${typeof source}`);
+            refuse("invalid_require_path", "Must require a JavaScript string, not: " + typeof source);
         }
         return exportsOf(source, full, tree, path);
     }
 
+    // What stands at a path of names in a document; `missing(name)` throws where nothing does.
+    function memberAt(names, tree, missing) {
+        return names.reduce(function (value, name) {
+            if (typeof value !== "object" || value === null || !hasOwn(value, name)) missing(name);
+            return value[name];
+        }, tree);
+    }
+
     function exportsOf(source, place, tree, path) {
         const id = place.join("/");
-        current().modules ??= new Map();
-        const known = call.modules.get(id);
-        if (known) return known.exports;
-        const module = { id, exports: {} };
+        current().modules = call.modules || dictionary();
+        if (call.modules[id]) return call.modules[id].exports;
+        const module = { id: id, exports: {} };
         // Before it is evaluated, so that modules may require each other.
-        call.modules.set(id, module);
+        call.modules[id] = module;
         try {
-            const make = compiledModules.get(source)
-                ?? keep(Compiled("module", "exports", "require", source), source, compiledModules);
-            make.call(module.exports, module, module.exports, (name) => moduleAt(name, place, tree));
+            const make = modules.made[source] || modules.keep(source, compiled("module, exports, require", source));
+            make.call(module.exports, module, module.exports, requiring(place, tree));
         } catch (error) {
             if (Array.isArray(error) && error[0] === "error") throw error;
-            refuse("compilation_error", `Module require('${path}') raised error ${description(error)}`);
+            refuse("compilation_error", "Module require('" + path + "') raised error " + description(error));
         }
         return module.exports;
     }
@@ -279,22 +339,21 @@
     // A view's function that throws emits nothing, and the log says so; unless it threw what ends the command.
     function endViewError(error, id) {
         if (error === "fatal_error") refuse("map_runtime_error", "function raised 'fatal_error'");
-        let isFatal = false;
+        var isFatal = false;
         try {
             isFatal = Array.isArray(error) && error[0] === "fatal";
-        } catch {}
+        } catch (ignored) {}
         if (isFatal) throw error;
-        const document = id === undefined ? "" : ` with doc._id ${description(id)}`;
-        scriptFunctions.log(`function raised exception ${description(error)}${document}`);
+        const document = id === undefined ? "" : " with doc._id " + description(id);
+        scriptFunctions.log("function raised exception " + description(error) + document);
     }
 
     // Runs the map functions. `copy` makes the document once more.
     function mapDocument(document, copy) {
-        const id = document?._id;
+        const id = document === null ? undefined : document._id;
         const answers = [];
-        const { sources } = views;
-        // An iterator would take longer than a short function.
-        for (let index = 0; index < sources.length; index++) {
+        const sources = views.sources;
+        for (var index = 0; index < sources.length; index++) {
             call.rows = [];
             call.globals = ownGlobals();
             call.modules = null;
@@ -307,7 +366,7 @@
                 answers.push("[]");
             }
         }
-        return `[${answers.join(",")}]`;
+        return "[" + answers.join(",") + "]";
     }
 
     // Answers that wait until those of other documents of their line are there, too.
@@ -322,21 +381,25 @@
     // when the clock was set back.
     function mapDocuments(service, line) {
         const texts = line.split("\t");
-        let since = now();
-        for (let index = 1; index < texts.length; index++) {
+        var since = now();
+        for (var index = 1; index < texts.length; index++) {
             if (Math.abs(now() - since) > LONGEST_WAIT) {
                 exchange(wellFormed(waiting.splice(0).join("\n")), false);
                 since = now();
             }
-            const copy = () => parse(texts[index]);
-            waiting.push(
-                answerOf(() => {
-                    call.service = service;
-                    return mapDocument(copy(), copy);
-                }),
-            );
+            waiting.push(mapText(service, texts[index]));
         }
         return waiting.splice(0).join("\n");
+    }
+
+    function mapText(service, source) {
+        function copy() {
+            return parse(source);
+        }
+        return answerOf(function () {
+            call.service = service;
+            return mapDocument(copy(), copy);
+        });
     }
 
     // MARK: What map functions read
@@ -346,30 +409,54 @@
     // The properties that the map functions read of a document, as far as their texts show; null when they may read any. The
     // parent then sends no others, which is most of what a short function costs.
     function propertiesRead() {
-        const names = new Set();
-        for (const source of views.sources) {
-            const found = namesIn(sourceOf(functionOf(source, views.tree)), source);
+        const names = [];
+        for (var index = 0; index < views.sources.length; index++) {
+            const source = views.sources[index];
+            const found = namesIn(functionOf(source, views.tree), source);
             if (found === null) return null;
-            for (const name of found) names.add(name);
+            found.forEach(function (name) {
+                if (names.indexOf(name) < 0) names.push(name);
+            });
         }
-        return names.size > MOST_NAMES ? null : [...names];
+        return names.length > MOST_NAMES ? null : names;
+    }
+
+    const showsSources = sourceOf(function () { return 1; }).indexOf("1") >= 0;
+
+    // The text of a function whose source is nothing else, so that each call evaluates to it; null for another source. Where the
+    // engine does not tell it, what stands between the first and the last brace must be the body of a function.
+    function textOf(script, source) {
+        const whole = source.trim().replace(/;$/, "");
+        if (showsSources) {
+            const text = sourceOf(script);
+            return whole === text || whole === "(" + text + ")" ? text : null;
+        }
+        const bare = whole.replace(/^\(([^]*)\)$/, "$1");
+        const parts = /^function[^{}]*\{([^]*)\}$/.exec(bare);
+        if (parts === null) return null;
+        try {
+            checkBody(parts[1]);
+            return bare;
+        } catch (ignored) {
+            return null;
+        }
     }
 
     // The names behind the parameter of a function: all places where the parameter stands must be `document.name` or
     // `document["name"]`. In doubt null: the function then gets whole documents.
-    function namesIn(text, source) {
-        // The source is this function and nothing else, so each call evaluates to it.
-        const whole = source.trim().replace(/;$/, "");
-        if (whole !== text && whole !== `(${text})`) return null;
+    function namesIn(script, source) {
+        const text = textOf(script, source);
+        if (text === null) return null;
         const head = /^(?:function\s*(?:[A-Za-z_$][\w$]*\s*)?\(\s*([A-Za-z_$][\w$]*)\s*\)|\(\s*([A-Za-z_$][\w$]*)\s*\)\s*=>|([A-Za-z_$][\w$]*)\s*=>)/.exec(text);
         if (head === null || /\\u|\barguments\b|<!--|-->/.test(text)) return null;
-        const parameter = (head[1] ?? head[2] ?? head[3]).replace(/\$/g, "\\$");
+        const parameter = (head[1] || head[2] || head[3]).replace(/\$/g, "\\$");
         const use = new RegExp(
-            `(?:^|[^\\w$])${parameter}(?![\\w$])`
+            "(?:^|[^\\w$])" + parameter + "(?![\\w$])"
                 + "(?:\\s*\\??\\.\\s*([A-Za-z_$][\\w$]*)(?![\\w$\\u0080-\\uffff])|\\s*\\[\\s*([\"'])([^\"'\\\\]*)\\2\\s*\\])?", "g");
+        const body = withoutComments(text.slice(head[0].length), use);
         const names = [];
-        for (const [, member, , item] of withoutComments(text.slice(head[0].length), use).matchAll(use)) {
-            const name = member ?? item;
+        for (var found = use.exec(body); found !== null; found = use.exec(body)) {
+            const name = found[1] === undefined ? found[3] : found[1];
             // What an object has without having it itself may give the object away, as `valueOf` does.
             if (name === undefined || name in Object.prototype) return null;
             names.push(name);
@@ -380,10 +467,10 @@
     // A function's text without its comments, and with another text in place of each that has the parameter in it. It is left
     // as it is where a slash may begin a regular expression, or where a template is: so names are found that are none.
     function withoutComments(text, use) {
-        let isPlain = true;
-        const plain = text.replace(/\/\*[^]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|[`/]/g, (part) => {
+        var isPlain = true;
+        const plain = text.replace(/\/\*[^]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|[`/]/g, function (part) {
             if (part.length === 1) isPlain = false;
-            if (part.startsWith("/")) return " ";
+            if (part.charAt(0) === "/") return " ";
             return part.search(use) < 0 ? part : '"\\"';
         });
         return isPlain ? plain : text;
@@ -392,41 +479,50 @@
     // MARK: Reductions
 
     function reduce(sources, keys, values, isRereduce, inputLength) {
-        const answers = sources.map((source, index) => {
+        const answers = sources.map(function (source, index) {
             const isLast = index + 1 === sources.length;
             call.globals = null;
             try {
                 const copies = isLast ? [keys, values] : parse(stringify([keys, values]));
-                return stringify(functionOf(source, null)(copies[0], copies[1], isRereduce)) ?? "null";
+                const answer = stringify(functionOf(source, null)(copies[0], copies[1], isRereduce));
+                return answer === undefined ? "null" : answer;
             } catch (error) {
                 if (Array.isArray(error) && error[1] === "compilation_error") throw error;
                 endViewError(error);
                 return "null";
             }
         });
-        const output = `[${answers.join(",")}]`;
-        const limit = views.config?.reduce_limit;
-        const codeLength = sources.reduce((total, source) => total + String(source).length, 0);
-        if (limit && output.length > 4096 && output.length * 2 > inputLength - codeLength) {
+        const output = "[" + answers.join(",") + "]";
+        const limit = views.config.reduce_limit;
+        const inputSize = inputLength - sources.map(String).join("").length;
+        if (limit && output.length > 4096 && output.length * 2 > inputSize) {
             const reason = "Reduce output must shrink more rapidly: "
-                + `input size: ${inputLength - codeLength} output size: ${output.length}`;
+                + "input size: " + inputSize + " output size: " + output.length;
             if (limit !== "log") refuse("reduce_overflow_error", reason);
-            scriptFunctions.log(`reduce_overflow_error: ${reason}`);
+            scriptFunctions.log("reduce_overflow_error: " + reason);
         }
-        return `[true,${output}]`;
+        return "[true," + output + "]";
+    }
+
+    function itemOf(index) {
+        return function (array) {
+            return array[index];
+        };
     }
 
     // MARK: Types of content
 
-    const knownTypes = new Map();
-    const knownNames = new Map();
+    const knownTypes = dictionary();
+    const knownNames = dictionary();
 
     function register(types, names, name, list) {
-        types.set(name, list);
-        for (const type of list) names.set(type, name);
+        types[name] = list;
+        list.forEach(function (type) {
+            names[type] = name;
+        });
     }
 
-    for (const [name, ...types] of [
+    [
         ["all", "*/*"],
         ["text", "text/plain; charset=utf-8", "txt"],
         ["html", "text/html; charset=utf-8"],
@@ -442,63 +538,86 @@
         ["multipart_form", "multipart/form-data"],
         ["url_encoded_form", "application/x-www-form-urlencoded"],
         ["json", "application/json", "text/x-json"],
-    ]) register(knownTypes, knownNames, name, types);
+    ].forEach(function (words) {
+        register(knownTypes, knownNames, words[0], words.slice(1));
+    });
+
+    function trimmed(text) {
+        return text.trim();
+    }
 
     // The parts of "text/html;level=1;q=0.5".
     function mediaRange(value) {
-        const [full, ...rest] = value.split(";").map((part) => part.trim());
-        const [type, subtype = "*"] = (full === "*" ? "*/*" : full).split("/");
-        const parameters = new Map(rest.map((part) => part.split("=").map((word) => word.trim())));
-        const quality = Number.parseFloat(parameters.get("q") ?? "1");
-        return { type, subtype, parameters, quality: quality >= 0 && quality <= 1 ? quality : 1 };
+        const parts = value.split(";").map(trimmed);
+        const types = (parts[0] === "*" ? "*/*" : parts[0]).split("/");
+        const parameters = dictionary();
+        parts.slice(1).forEach(function (part) {
+            const words = part.split("=").map(trimmed);
+            parameters[words[0]] = words[1];
+        });
+        const quality = parseFloat(parameters.q === undefined ? "1" : parameters.q);
+        return {
+            type: types[0], subtype: types[1] === undefined ? "*" : types[1], parameters: parameters,
+            quality: quality >= 0 && quality <= 1 ? quality : 1,
+        };
+    }
+
+    function isFitting(mine, theirs) {
+        return mine === theirs || mine === "*" || theirs === "*";
     }
 
     // How well a range of an Accept header fits a type: more parts that are equal fit better; -1 when it does not.
     function fitness(type, range) {
-        const isFitting = (mine, theirs) => mine === theirs || mine === "*" || theirs === "*";
         if (!isFitting(type.type, range.type) || !isFitting(type.subtype, range.subtype)) return -1;
-        let score = (type.type === range.type ? 100 : 0) + (type.subtype === range.subtype ? 10 : 0);
-        for (const [name, value] of type.parameters) if (name !== "q" && range.parameters.get(name) === value) score++;
+        var score = (type.type === range.type ? 100 : 0) + (type.subtype === range.subtype ? 10 : 0);
+        for (var name in type.parameters) if (name !== "q" && range.parameters[name] === type.parameters[name]) score++;
         return score;
     }
 
     // The type that an Accept header likes best; the first of equals.
     function bestType(types, accept) {
         const ranges = accept.split(",").map(mediaRange);
-        let best = { score: -1, quality: 0, type: null };
-        for (const type of types) {
+        var best = { score: -1, quality: 0, type: null };
+        types.forEach(function (type) {
             const parsed = mediaRange(type);
-            for (const range of ranges) {
+            ranges.forEach(function (range) {
                 const score = fitness(parsed, range);
                 if (score > best.score || score === best.score && score >= 0 && range.quality > best.quality) {
-                    best = { score, quality: range.quality, type };
+                    best = { score: score, quality: range.quality, type: type };
                 }
-            }
-        }
+            });
+        });
         return best.quality > 0 ? best.type : null;
     }
 
     // Runs the function that was given for the type that the client asks for.
     function produce(request, designDocument) {
-        const types = call.types ?? knownTypes;
-        const names = call.names ?? knownNames;
-        const accept = request?.headers?.Accept;
-        const offered = call.offers.map(([name]) => types.get(name) ?? []);
-        let name = null;
-        if (request?.query?.format) {
-            name = request.query.format;
-            call.contentType = types.get(name)?.[0] ?? null;
+        const types = call.types || knownTypes;
+        const names = call.names || knownNames;
+        const asked = request || {};
+        const accept = (asked.headers || {}).Accept;
+        const format = (asked.query || {}).format;
+        const offered = call.offers.map(function (offer) {
+            return types[offer[0]] || [];
+        });
+        var name = null;
+        if (format) {
+            name = format;
+            call.contentType = (types[name] || [null])[0];
         } else if (accept) {
-            call.contentType = bestType(offered.flat(), String(accept));
-            name = names.get(call.contentType) ?? null;
+            call.contentType = bestType([].concat.apply([], offered), String(accept));
+            name = names[call.contentType] || null;
         } else {
             name = call.offers[0][0];
-            call.contentType = offered[0][0] ?? null;
+            call.contentType = offered[0].length > 0 ? offered[0][0] : null;
         }
-        const offer = call.offers.find(([offeredName]) => offeredName === name);
-        if (offer) return offer[1].call(designDocument);
-        const list = call.offers.map(([offeredName], index) => offered[index].join(", ") || offeredName).join(", ");
-        return refuse("not_acceptable", `Content-Type ${accept || name} not supported, try one of: ${list}`);
+        for (var index = 0; index < call.offers.length; index++) {
+            if (call.offers[index][0] === name) return call.offers[index][1].call(designDocument);
+        }
+        const list = offered.map(function (types, index) {
+            return types.join(", ") || call.offers[index][0];
+        });
+        return refuse("not_acceptable", "Content-Type " + (accept || name) + " not supported, try one of: " + list.join(", "));
     }
 
     // MARK: Shows, lists, updates
@@ -519,7 +638,7 @@
 
     function exchangeRow(label, head) {
         const line = wellFormed(stringify(head === undefined ? [label, call.chunks] : [label, call.chunks, head]));
-        const lines = [...call.logs, line].join("\n");
+        const lines = call.logs.concat(line).join("\n");
         call.logs = [];
         call.chunks = [];
         call.hasHead = false;
@@ -530,73 +649,80 @@
     function getRow() {
         if (!current().isList) throw new Error("getRow is for lists alone.");
         if (call.isAtEnd) return null;
-        let line;
+        var line;
         if (!call.hasRows) {
             call.hasRows = true;
             line = exchangeRow("start", withContentType(call.head));
         } else {
             line = exchangeRow("chunks", call.hasHead ? call.head : undefined);
         }
-        let row = [];
+        var row;
         try {
             row = parse(line);
-        } catch {}
-        if (row?.[0] === "list_end") {
+        } catch (ignored) {}
+        row = row || [];
+        if (row[0] === "list_end") {
             call.isAtEnd = true;
             return null;
         }
         // At once: a script could catch an error, and go on with what is another command's.
-        if (row?.[0] !== "list_row") exchange(stringify(["error", "list_error", "not a row"]), true);
+        if (row[0] !== "list_row") exchange(stringify(["error", "list_error", "not a row"]), true);
         return row[1];
     }
 
     // An error of a function that renders; those that have CouchDB's form are what they are.
     function endRenderError(error) {
-        let hasForm = false;
+        var hasForm = false;
         try {
             hasForm = Array.isArray(error) && (error[0] === "error" || error[0] === "fatal")
                 || isResponse(error) && Boolean(error.error && error.reason);
-        } catch {}
+        } catch (ignored) {}
         if (hasForm) throw error;
-        let stack = "";
+        var stack = "";
         try {
-            if (error instanceof Error) stack = ` \nstacktrace: ${error.stack}`;
-        } catch {}
-        const message = `function raised error: ${description(error)}${stack}`;
+            if (error instanceof Error) stack = " \nstacktrace: " + error.stack;
+        } catch (ignored) {}
+        const message = "function raised error: " + description(error) + stack;
         scriptFunctions.log(message);
         refuse("render_error", message);
     }
 
+    function assign(target, source) {
+        for (var names = Object.keys(source), index = 0; index < names.length; index++) target[names[index]] = source[names[index]];
+        return target;
+    }
+
     function runShow(script, designDocument, args) {
         try {
-            let response = wrapped(script.apply(designDocument, args) || {});
+            var response = wrapped(script.apply(designDocument, args) || {});
             if (call.chunks.length > 0) {
                 response.headers = response.headers || {};
                 // CouchDB's shows start with header fields themselves, its lists with an object that has them.
-                Object.assign(response.headers, call.head.headers ?? call.head);
+                assign(response.headers, call.head.headers || call.head);
                 response.body = call.chunks.join("") + (response.body || "");
                 call.chunks = [];
             }
             if (call.offers.length > 0) {
                 const provided = wrapped(produce(args[1], designDocument) || {});
                 const body = (response.body || "") + call.chunks.join("") + (provided.body || "");
-                response = withContentType({ ...response, ...provided, body });
+                response = withContentType(assign(assign(assign({}, response), provided), { body: body }));
             }
             if (!isResponse(response)) refuse("render_error", "undefined response from show function");
             return stringify(["resp", response]);
         } catch (error) {
-            if (args[0] === null && args[1]?.path?.length > 5) refuse("not_found", "document not found");
+            const path = args[0] === null && args[1] ? args[1].path : null;
+            if (path && path.length > 5) refuse("not_found", "document not found");
             return endRenderError(error);
         }
     }
 
     function runUpdate(script, designDocument, args) {
         try {
-            if (args[1]?.method === "GET") refuse("method_not_allowed", "Update functions do not allow GET");
-            const [document, answered] = script.apply(designDocument, args);
-            const response = wrapped(answered);
+            if (args[1] && args[1].method === "GET") refuse("method_not_allowed", "Update functions do not allow GET");
+            const result = script.apply(designDocument, args);
+            const response = wrapped(result[1]);
             if (!isResponse(response)) refuse("render_error", "undefined response from update function");
-            return stringify(["up", document, response]);
+            return stringify(["up", result[0], response]);
         } catch (error) {
             return endRenderError(error);
         }
@@ -605,7 +731,7 @@
     function runList(script, designDocument, args) {
         call.isList = true;
         try {
-            let tail = script.apply(designDocument, args);
+            var tail = script.apply(designDocument, args);
             if (call.offers.length > 0) tail = produce(args[1], designDocument);
             if (!call.hasRows) getRow();
             if (tail !== undefined) call.chunks.push(tail);
@@ -619,7 +745,7 @@
 
     // The function is made anew for each document, as it is for a map.
     function filterEach(make, documents, isPassing) {
-        const answers = documents.map((document) => {
+        const answers = documents.map(function (document) {
             call.hasEmitted = false;
             call.globals = null;
             call.modules = null;
@@ -636,7 +762,7 @@
             if (error instanceof Error || Array.isArray(error)) throw error;
             const line = stringify(error);
             // What it becomes may be another thing, such as the answer of a validation that has passed.
-            if (line?.startsWith("{") || line?.startsWith('"')) return line;
+            if (/^[{"]/.test(line)) return line;
             return refuse("unnamed_error", description(error));
         }
     }
@@ -645,164 +771,214 @@
         try {
             const result = script.apply(designDocument, args);
             if (!result) return stringify(["no_dispatch_rule"]);
-            return stringify(["ok", typeof result === "string" ? { path: result, method: args[0]?.method } : result]);
+            const method = args[0] ? args[0].method : undefined;
+            return stringify(["ok", typeof result === "string" ? { path: result, method: method } : result]);
         } catch (error) {
             return endRenderError(error);
         }
     }
 
+    // A kind whose function is called once.
+    function once(run) {
+        return function (make, document, args) {
+            return run(make(), document, args);
+        };
+    }
+
     const kinds = {
-        shows: (make, document, args) => runShow(make(), document, args),
-        lists: (make, document, args) => runList(make(), document, args),
-        updates: (make, document, args) => runUpdate(make(), document, args),
-        validate_doc_update: (make, document, args) => runValidation(make(), document, args),
-        rewrites: (make, document, args) => runRewrite(make(), document, args),
-        filters(make, document, args) {
+        shows: once(runShow),
+        lists: once(runList),
+        updates: once(runUpdate),
+        validate_doc_update: once(runValidation),
+        rewrites: once(runRewrite),
+        filters: function (make, document, args) {
             // Each document has a request of its own, since the filter of the one before may have changed it.
-            const request = stringify(args[1] ?? null);
-            return filterEach(make, args[0], (script, one) => script.call(document, one, parse(request)));
+            const request = stringify(args[1] === undefined ? null : args[1]);
+            return filterEach(make, args[0], function (script, one) {
+                return script.call(document, one, parse(request));
+            });
         },
-        views: (make, document, args) =>
-            filterEach(make, args[0], (script, one) => {
+        views: function (make, document, args) {
+            return filterEach(make, args[0], function (script, one) {
                 script.call(undefined, one);
                 return call.hasEmitted;
-            }),
+            });
+        },
     };
 
     // MARK: Commands
 
-    let designDocument = null;
+    var designDocument = null;
 
     function frozen(value) {
         if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
             Object.freeze(value);
-            for (const name of Object.keys(value)) frozen(value[name]);
+            Object.keys(value).forEach(function (name) {
+                frozen(value[name]);
+            });
         }
         return value;
     }
 
     function runDesignFunction(id, path, args) {
-        if (designDocument === null) throw ["fatal", "query_protocol_error", `uncached design doc: ${id}`];
-        if (!Object.hasOwn(kinds, path[0])) {
-            throw ["fatal", "unknown_command", `unknown ddoc command '${description(path[0])}'`];
+        if (designDocument === null) throw ["fatal", "query_protocol_error", "uncached design doc: " + id];
+        if (!hasOwn(kinds, path[0])) {
+            throw ["fatal", "unknown_command", "unknown ddoc command '" + description(path[0]) + "'"];
         }
-        let source = designDocument;
-        for (const name of path) {
-            if (typeof source !== "object" || source === null || !Object.hasOwn(source, name)) {
-                refuse("not_found", `missing ${path[0]} function ${path.at(-1)} on design doc ${id}`);
-            }
-            source = source[name];
+        const source = memberAt(path, designDocument, function () {
+            refuse("not_found", "missing " + path[0] + " function " + path[path.length - 1] + " on design doc " + id);
+        });
+        function make() {
+            return functionOf(source, designDocument);
         }
-        return kinds[path[0]](() => functionOf(source, designDocument), designDocument, args);
+        return kinds[path[0]](make, designDocument, args);
     }
 
     // Half a character, as a script makes when it cuts a text inside one, stands in no text that others read.
     function wellFormed(line) {
-        if (!line.includes("\\ud")) return line;
-        return line.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, (found) => (found === "\\\\" ? found : "\\ufffd"));
+        if (line.indexOf("\\ud") < 0) return line;
+        return line.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, function (found) {
+            return found === "\\\\" ? found : "\\ufffd";
+        });
     }
 
     // Each gets the whole command, an array that begins with its name, and its line.
     const commands = {
-        reset(command) {
-            compiled.clear();
-            compiledModules.clear();
-            Object.assign(views, { sources: [], tree: null, config: command[1] ?? {} });
+        reset: function (command) {
+            functions.clear();
+            modules.clear();
+            assign(views, { sources: [], tree: null, config: command[1] || {} });
             return "true";
         },
-        add_lib(command) {
+        add_lib: function (command) {
             views.tree = frozen({ views: { lib: command[1] } });
             return "true";
         },
-        add_fun(command) {
+        add_fun: function (command) {
             functionOf(command[1], views.tree);
             views.sources.push(command[1]);
             return "true";
         },
-        properties: () => stringify(propertiesRead()),
-        map_doc: (command, line) => mapDocument(command[1], () => parse(line)[1]),
-        index_doc(command, line) {
-            call.service = "search";
-            return mapDocument(command[1], () => parse(line)[1]);
+        properties: function () {
+            return stringify(propertiesRead());
         },
-        nouveau_index_doc(command, line) {
-            call.service = "nouveau";
-            return mapDocument(command[1], () => parse(line)[1]);
+        map_doc: mapping(null),
+        index_doc: mapping("search"),
+        nouveau_index_doc: mapping("nouveau"),
+        reduce: function (command, line) {
+            const rows = command[2];
+            return reduce(command[1], rows.map(itemOf(0)), rows.map(itemOf(1)), false, line.length);
         },
-        reduce([, sources, rows], line) {
-            return reduce(sources, rows.map((row) => row[0]), rows.map((row) => row[1]), false, line.length);
+        rereduce: function (command, line) {
+            return reduce(command[1], null, command[2], true, line.length);
         },
-        rereduce: ([, sources, values], line) => reduce(sources, null, values, true, line.length),
-        ddoc([, id, ...rest]) {
-            if (id !== "new") return runDesignFunction(id, rest[0], rest[1]);
-            compiled.clear();
-            compiledModules.clear();
-            designDocument = frozen(rest[1]);
+        ddoc: function (command) {
+            if (command[1] !== "new") return runDesignFunction(command[1], command[2], command[3]);
+            functions.clear();
+            modules.clear();
+            designDocument = frozen(command[3]);
             return "true";
         },
     };
 
+    function mapping(service) {
+        return function (command, line) {
+            call.service = service;
+            return mapDocument(command[1], function () {
+                return parse(line)[1];
+            });
+        };
+    }
+
     // What services the functions are for that a line maps many documents by.
-    const services = new Map([
-        ['["map_docs"]', null], ['["index_docs"]', "search"], ['["nouveau_index_docs"]', "nouveau"],
-    ]);
+    const services = assign(dictionary(), {
+        '["map_docs"]': null, '["index_docs"]': "search", '["nouveau_index_docs"]': "nouveau",
+    });
 
     // Makes a call, and gives its answer behind its log lines.
     function answerOf(run) {
         begin();
-        let result;
+        var result;
         try {
             result = run();
         } catch (error) {
             result = failure(error);
         }
-        const { logs } = call;
+        const logs = call.logs;
         call = null;
-        return logs.length === 0 ? result : `${logs.join("\n")}\n${result}`;
+        return logs.length === 0 ? result : logs.join("\n") + "\n" + result;
     }
 
     function answer(line) {
         const end = line.indexOf("\t");
-        const service = end < 0 ? undefined : services.get(line.slice(0, end));
+        const service = end < 0 ? undefined : services[line.slice(0, end)];
         if (service !== undefined) return wellFormed(mapDocuments(service, line));
         return wellFormed(
-            answerOf(() => {
+            answerOf(function () {
                 const command = parse(line);
                 const name = command[0];
-                if (!Object.hasOwn(commands, name)) throw ["fatal", "unknown_command", `unknown command '${description(name)}'`];
+                if (!hasOwn(commands, name)) throw ["fatal", "unknown_command", "unknown command '" + description(name) + "'"];
                 return commands[name](command, line);
-            }),
+            })
         );
     }
 
     // MARK: Sealing
 
-    for (const [name, value] of Object.entries(scriptFunctions)) {
-        Object.defineProperty(root, name, { value, configurable: true });
+    function refuses() {
+        throw new EvalError("Scripts of design documents cannot compile scripts.");
     }
-    for (const name of ["Atomics", "FinalizationRegistry", "SharedArrayBuffer", "WeakRef", "WebAssembly", "console"]) {
-        delete root[name];
+
+    function define(object, name, value) {
+        Object.defineProperty(object, name, { value: value, writable: false, enumerable: false, configurable: true });
     }
-    // RegExp.$1, RegExp.input, …: what the last match found, in whichever script.
-    for (const name of Object.getOwnPropertyNames(RegExp)) {
-        if (!["prototype", "length", "name", "escape"].includes(name)) delete RegExp[name];
+
+    // What a text makes; undefined in an engine that lacks the syntax or the object.
+    function made(source) {
+        try {
+            return Compiled("return (" + source + ")")();
+        } catch (ignored) {
+            return undefined;
+        }
     }
-    const syntaxes = [function () {}, function* () {}, async function () {}, async function* () {}];
-    for (const one of syntaxes) {
-        const prototype = Object.getPrototypeOf(one);
-        const refuses = function () {
-            throw new EvalError("Scripts of design documents cannot compile scripts.");
-        };
-        refuses.prototype = prototype;
-        Object.defineProperty(prototype, "constructor", { value: refuses, configurable: true });
-        if (prototype === Function.prototype) Object.defineProperty(root, "Function", { value: refuses, configurable: true });
-    }
-    Object.defineProperty(root, "eval", {
-        value() {
-            throw new EvalError("Scripts of design documents cannot compile scripts.");
-        },
-        configurable: true,
+
+    Object.keys(scriptFunctions).forEach(function (name) {
+        define(root, name, scriptFunctions[name]);
     });
+    [
+        "Atomics", "FinalizationRegistry", "SharedArrayBuffer", "WeakRef", "WebAssembly", "console",
+        "Buffer", "CBOR", "Duktape", "TextDecoder", "TextEncoder", "performance",
+    ].forEach(function (name) {
+        delete root[name];
+    });
+    // RegExp.$1, RegExp.input, …: what the last match found, in whichever script.
+    Object.getOwnPropertyNames(RegExp).forEach(function (name) {
+        if (["prototype", "length", "name", "escape"].indexOf(name) < 0) delete RegExp[name];
+    });
+    // In ECMAScript 5 Date.prototype is a date, too, and its time is nothing that freezing keeps.
+    if (Object.prototype.toString.call(Date.prototype) === "[object Date]") {
+        Object.getOwnPropertyNames(Date.prototype).filter(function (name) {
+            return /^set/.test(name);
+        }).forEach(function (name) {
+            const set = Date.prototype[name];
+            define(Date.prototype, name, function () {
+                if (this === Date.prototype) throw new TypeError("Date.prototype is read-only.");
+                return set.apply(this, arguments);
+            });
+        });
+    }
+    const syntaxes = ["function () {}", "function* () {}", "async function () {}", "async function* () {}"].map(made);
+    syntaxes.forEach(function (one) {
+        if (one === undefined) return;
+        const prototype = Object.getPrototypeOf(one);
+        const constructor = function () {
+            refuses();
+        };
+        constructor.prototype = prototype;
+        define(prototype, "constructor", constructor);
+        if (prototype === Function.prototype) define(root, "Function", constructor);
+    });
+    define(root, "eval", refuses);
 
     // Once a prototype is frozen, an assignment to a property of that name on an object that inherits from it would fail, too.
     // As an accessor it makes the object's own property, as scripts expect.
@@ -810,67 +986,115 @@
 
     function letOverride(prototype, name) {
         const known = Object.getOwnPropertyDescriptor(prototype, name);
-        if (!known?.configurable || !("value" in known)) return;
+        if (known === undefined || !known.configurable || !("value" in known)) return;
         // Behind the accessor nothing else would find it.
-        seal(known.value);
-        Object.defineProperty(prototype, name, {
-            get: () => known.value,
-            set(value) {
-                if (this === prototype) throw new TypeError(`${name} is read-only.`);
-                Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true });
-            },
-            enumerable: false,
-            configurable: false,
+        reached.push(known.value);
+        const get = function () {
+            return known.value;
+        };
+        const set = function (value) {
+            if (this === prototype) throw new TypeError(name + " is read-only.");
+            Object.defineProperty(this, name, { value: value, writable: true, enumerable: true, configurable: true });
+        };
+        // Otherwise these would be prototypes, too, and get accessors.
+        get.prototype = set.prototype = undefined;
+        Object.defineProperty(prototype, name, { get: get, set: set, enumerable: false, configurable: false });
+    }
+
+    // Values that are to be frozen, with all that they lead to. What cannot be extended was reached before.
+    const reached = [];
+
+    function reachMembers(value) {
+        reached.push(Object.getPrototypeOf(value));
+        Reflect.ownKeys(value).forEach(function (name) {
+            const property = Object.getOwnPropertyDescriptor(value, name);
+            reached.push(property.value, property.get, property.set);
         });
     }
 
-    const seen = new Set();
-
-    function seal(value) {
-        if ((typeof value !== "object" && typeof value !== "function") || value === null || seen.has(value)) return;
-        seen.add(value);
-        const names = Reflect.ownKeys(value);
-        // Objects with a constructor are prototypes.
-        if (Object.hasOwn(value, "constructor")) {
-            for (const name of value === Object.prototype ? names : OVERRIDDEN) letOverride(value, name);
-        }
-        if (value !== root && value !== scope) Object.freeze(value);
-        seal(Object.getPrototypeOf(value));
-        for (const name of names) {
-            const property = Object.getOwnPropertyDescriptor(value, name);
-            seal(property.value);
-            seal(property.get);
-            seal(property.set);
+    function seal() {
+        while (reached.length > 0) {
+            const value = reached.pop();
+            if ((typeof value !== "object" && typeof value !== "function") || !Object.isExtensible(value)) continue;
+            if (value === root || value === scope) continue;
+            // Objects with a constructor are prototypes.
+            if (hasOwn(value, "constructor")) {
+                (value === Object.prototype ? Reflect.ownKeys(value) : OVERRIDDEN).forEach(function (name) {
+                    letOverride(value, name);
+                });
+            }
+            reachMembers(value);
+            Object.freeze(value);
         }
     }
 
+    // Objects that nothing names: iterators, and what an object of strict arguments has.
     const hidden = [
-        [].values(), new Map().entries(), new Set().values(), ""[Symbol.iterator](), "".matchAll(/x/g),
-        [].values().map?.((item) => item), root.Iterator?.from?.({ next() {} }), (function* () {})(), (async function* () {})(),
-        new Intl.Segmenter().segment("a"), new Intl.Segmenter().segment("a")[Symbol.iterator](),
-    ];
-    for (const one of [root, searchFunctions, ...syntaxes, ...hidden]) seal(one);
+        "[].values()", "new Map().entries()", "new Set().values()", "''[Symbol.iterator]()", "''.matchAll(/x/g)",
+        "[].values().map(function (item) { return item; })", "Iterator.from({ next: function () {} })",
+        "(function* () {})()", "(async function* () {})()",
+        "new Intl.Segmenter().segment('a')", "new Intl.Segmenter().segment('a')[Symbol.iterator]()",
+        "(function () { 'use strict'; return arguments; })()",
+    ].map(made);
+    reached.push(searchFunctions);
+    reached.push.apply(reached, syntaxes.concat(hidden));
+    reachMembers(root);
+    reachMembers(scope);
+    seal();
+
+    function never() {
+        return false;
+    }
+
+    function isOfCall(name) {
+        return call !== null && call.globals !== null && name in call.globals;
+    }
 
     // Variables that a script does not declare belong to the call.
-    const undeclared = new Proxy(Object.create(null), {
-        has: (target, name) => (call?.globals?.has(name) ?? false) || name in Object.prototype,
-        get: (target, name) => (call?.globals?.has(name) ? call.globals.get(name) : Object.prototype[name]),
-        set(target, name, value) {
-            current().globals ??= new Map();
-            call.globals.set(name, value);
+    const handler = {
+        has: function (target, name) {
+            return isOfCall(name) || name in target || name in Object.prototype;
+        },
+        get: function (target, name) {
+            if (isOfCall(name)) return call.globals[name];
+            return name in target ? target[name] : Object.prototype[name];
+        },
+        set: function (target, name, value) {
+            if (replaceGlobal && hasOwn(target, name)) return false;
+            current().globals = call.globals || dictionary();
+            call.globals[name] = value;
             return true;
         },
-        deleteProperty: (target, name) => call?.globals?.delete(name) ?? true,
-        getPrototypeOf: () => null,
-        setPrototypeOf: () => false,
-        preventExtensions: () => false,
-        defineProperty: () => false,
-        getOwnPropertyDescriptor: () => undefined,
-        ownKeys: () => [],
-    });
-    // The global object itself keeps its prototype for good; it was made with one of its own, which does not.
-    Object.setPrototypeOf(scope, undeclared);
-    Object.freeze(scope);
+        deleteProperty: function (target, name) {
+            if (isOfCall(name)) delete call.globals[name];
+            return !hasOwn(target, name);
+        },
+    };
+    if (replaceGlobal) {
+        const global = new Proxy(root, handler);
+        define(root, "globalThis", global);
+        // Most of what changes an object changes the proxy itself in Duktape, which has properties and a prototype of its own.
+        Object.freeze(global);
+        replaceGlobal(global);
+    } else {
+        assign(handler, {
+            getPrototypeOf: function () {
+                return null;
+            },
+            setPrototypeOf: never,
+            preventExtensions: never,
+            defineProperty: never,
+            getOwnPropertyDescriptor: function () {
+                return undefined;
+            },
+            ownKeys: function () {
+                return [];
+            },
+        });
+        // The global object itself keeps its prototype for good; it was made with one of its own, which does not.
+        Object.setPrototypeOf(scope, new Proxy(dictionary(), handler));
+        Object.freeze(scope);
+    }
     Object.freeze(root);
     if (!Object.isFrozen(root)) throw new Error("The global object cannot be frozen.");
 
