@@ -54,7 +54,7 @@ let package = Package(
         // It loads the library of the system's DNS-SD when that is first used, and links none.
         .target(name: "CDNSSD"),
         // It loads the engine when that is asked for, too. The prelude is a part of its source.
-        .target(name: "CJavaScriptCore", exclude: ["prelude.js"]),
+        .target(name: "CScriptEngine", exclude: ["prelude.js"]),
         .target(name: "CSandbox"),
         // The files of Console/, which its source names.
         .target(name: "CConsole"),
@@ -93,7 +93,7 @@ let package = Package(
         // The program that runs scripts of design documents.
         .executableTarget(
             name: "DivanJavaScriptWorker",
-            dependencies: ["CJavaScriptCore", "CSandbox", "CLibrary", "DivanSystem"]
+            dependencies: ["CScriptEngine", "CSandbox", "CLibrary", "DivanSystem"]
         ),
         // 2: the engines.
         .target(

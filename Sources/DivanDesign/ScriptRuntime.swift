@@ -32,6 +32,9 @@ package protocol ScriptProcesses: AnyObject, Sendable {
     /// Whether the processes know the commands `properties` and `map_docs`, which CouchDB's protocol does not have.
     var mapsManyDocuments: Bool { get }
 
+    /// The name of the engine that runs JavaScript in them; nil where that is not known.
+    var engineName: String? { get }
+
     /// Lends a process that knows a program, and waits for one while all that it may have are busy.
     ///
     /// - Parameters:
@@ -43,6 +46,11 @@ package protocol ScriptProcesses: AnyObject, Sendable {
         for program: ScriptProgram,
         _ body: (any ScriptProcess) throws(ScriptError) -> Result
     ) throws(ScriptError) -> Result
+}
+
+extension ScriptProcesses {
+    /// Nil: the name is not known.
+    package var engineName: String? { nil }
 }
 
 /// A conversation with a process: commands go out, answers come back in their order.

@@ -13,7 +13,7 @@ public struct JavaScriptLimits: Sendable {
     public var time: Duration = .seconds(5)
     /// How many bytes a process may take beyond what its engine takes; 64 MB, as in CouchDB.
     ///
-    /// It is rounded up to whole megabytes. The engine takes about 20 MB.
+    /// It is rounded up to whole megabytes. JavaScriptCore takes about 20 MB, and Duktape 3.
     public var memory = 64 << 20
     /// How many bytes an answer may have, with what the script logs; 64 MB.
     public var answer = 64 << 20

@@ -12,8 +12,8 @@ internal import DivanSystem
 /// ```
 ///
 /// A script has no files, no network, and no processes; what it may take of time and memory is bounded, and a script that
-/// takes more ends with its process, not with the app. It needs the program `divan-javascript` and the library JavaScriptCore, which that
-/// program loads. An app that does not import this module starts and loads neither.
+/// takes more ends with its process, not with the app. It needs the program `divan-javascript` and the library of an engine, which that
+/// program loads: JavaScriptCore, unless the app names another ``JavaScriptEngine``. An app that does not import this module starts and loads neither.
 ///
 /// A process is started when a design document first needs one, and kept for it. When all are busy, a caller waits.
 public final class JavaScriptRuntime: ScriptRuntime {
@@ -23,10 +23,14 @@ public final class JavaScriptRuntime: ScriptRuntime {
     ///
     /// - Parameters:
     ///   - program: The path of `divan-javascript`; nil for the one beside the program that runs.
+    ///   - engine: What runs the scripts. Where its library is missing no other engine takes its place.
     ///   - limits: What scripts may take.
-    public init(program: String? = nil, limits: JavaScriptLimits = JavaScriptLimits()) {
+    public init(
+        program: String? = nil, engine: JavaScriptEngine = .javaScriptCore,
+        limits: JavaScriptLimits = JavaScriptLimits()
+    ) {
         let path = program ?? CurrentProcess.folder + "/divan-javascript"
-        pool = WorkerPool(.javaScript(path, limits), limits)
+        pool = WorkerPool(.javaScript(path, engine, limits), limits)
     }
 
     /// `javascript`.

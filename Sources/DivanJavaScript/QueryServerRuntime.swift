@@ -35,7 +35,7 @@ public final class QueryServerRuntime: ScriptRuntime {
     ) {
         self.language = language
         let command = WorkerCommand(
-            program: program, arguments: arguments, environment: environment, isOurs: false)
+            program: program, arguments: arguments, environment: environment, engine: nil)
         pool = WorkerPool(command, limits)
     }
 

@@ -34,8 +34,10 @@ extension ScriptError {
             .unavailable, "The program \(command.program) cannot be started; \(advice).")
     }
 
-    static let noEngine = ScriptError(
-        .unavailable,
-        "The library JavaScriptCore cannot be loaded; install libjavascriptcoregtk-4.1-0 or its like."
-    )
+    static func noEngine(_ engine: JavaScriptEngine) -> ScriptError {
+        ScriptError(
+            .unavailable,
+            "The library \(engine.libraryName) cannot be loaded; install \(engine.packageName) or its like."
+        )
+    }
 }

@@ -77,10 +77,13 @@ package final class ScriptWorker: ScriptProcess {
     ///
     /// - Parameters:
     ///   - program: Its path.
+    ///   - engine: What runs the scripts.
     ///   - limits: What scripts may take.
     /// - Throws: `ScriptError.Code.unavailable` when it does not start.
-    package convenience init(program: String, limits: JavaScriptLimits) throws(ScriptError) {
-        try self.init(.javaScript(program, limits), limits: limits)
+    package convenience init(
+        program: String, engine: JavaScriptEngine, limits: JavaScriptLimits
+    ) throws(ScriptError) {
+        try self.init(.javaScript(program, engine, limits), limits: limits)
     }
 
     /// The number of the process.
@@ -189,9 +192,9 @@ package final class ScriptWorker: ScriptProcess {
 
     /// What the end of a process says. An engine that finds no memory ends it by one of several signals.
     private func reasonOfEnd() -> ScriptError {
-        guard command.isOurs else { return .workerFailed }
+        guard let engine = command.engine else { return .workerFailed }
         return switch process.ended() {
-        case .exit(2): .noEngine
+        case .exit(2): .noEngine(engine)
         case .exit(3): .memoryLimit(limits.megabytes)
         case .exit: .workerFailed
         case .signal(Signals.timeExhausted): .timeLimit(limits.time)

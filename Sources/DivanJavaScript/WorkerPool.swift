@@ -52,6 +52,8 @@ final class WorkerPool: ScriptProcesses {
 
     var mapsManyDocuments: Bool { command.isOurs }
 
+    var engineName: String? { command.engine?.rawValue }
+
     /// Starts a process and waits until it runs, which is not the time of any script.
     ///
     /// - Throws: `ScriptError` with code `unavailable` when the program or what it loads is not here.

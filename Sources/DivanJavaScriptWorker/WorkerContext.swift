@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CJavaScriptCore
 internal import CLibrary
+internal import CScriptEngine
 
 /// A context of the engine, which answers commands.
 @safe

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import CJavaScriptCore
 internal import CLibrary
 internal import CSandbox
+internal import CScriptEngine
 internal import DivanSystem
 
 /// The program `divan-javascript`, which runs the scripts of a design document.
@@ -10,7 +10,7 @@ internal import DivanSystem
 /// It reads commands of CouchDB's query-server protocol from standard input, one a line, and writes answers to standard output. It
 /// ends with its input.
 ///
-///     divan-javascript [--memory MEGABYTES] [--time SECONDS] [--jit]
+///     divan-javascript [--engine javascriptcore|duktape] [--memory MEGABYTES] [--time SECONDS] [--jit]
 ///
 /// It gives up what scripts do not need before it reads the first line:
 ///
@@ -23,7 +23,7 @@ enum WorkerProgram {
     private enum Status {
         static let fatalError: Int32 = 1
         static let engineMissing: Int32 = 2
-        static let memoryExhausted: Int32 = 3
+        static let memoryExhausted = Int32(DIVAN_JAVASCRIPT_EXHAUSTED)
         static let notSealed: Int32 = 4
         static let wrongUse: Int32 = 64
     }
@@ -32,18 +32,20 @@ enum WorkerProgram {
         guard let options = WorkerOptions(CommandLine.arguments.dropFirst()) else {
             end(
                 Status.wrongUse,
-                "usage: divan-javascript [--memory MEGABYTES] [--time SECONDS] [--jit]")
+                "usage: divan-javascript [--engine javascriptcore|duktape] [--memory MEGABYTES] [--time SECONDS] [--jit]"
+            )
         }
         begin(options)
-        guard divan_javascript_load() == 0 else {
+        let engine = options.engine.name
+        guard options.engine.load(memory: options.memory) else {
             end(
                 Status.engineMissing,
-                "The library JavaScriptCore is not here; scripts/bootstrap says its package.")
+                "The library \(engine) is not here; scripts/bootstrap says its package.")
         }
         let lines = StandardLines(seconds: options.seconds)
         var contexts = WorkerContexts(lines)
         guard contexts.begin() else {
-            end(Status.engineMissing, "This JavaScriptCore cannot run the prelude.")
+            end(Status.engineMissing, "This \(engine) cannot run the prelude.")
         }
         seal(options)
         while let line = lines.next() {

@@ -69,6 +69,18 @@ struct DesignDocumentsTests {
         #expect(try rows("p/by_age").first == "1=\"dan\"")
     }
 
+    @Test(arguments: Engine.here)
+    func `each engine keeps the rows of a view up to date`(engine: JavaScriptEngine) throws {
+        database.designDocuments.enable(JavaScriptRuntime(program: Engine.program, engine: engine))
+        try people()
+        let map = "function(doc) { for (i = 0; i < 2; i++) emit(doc.name + '\u{1F600}', i) }"
+        try design("p", ["views": ["v": ["map": .string(map)]]])
+        #expect(try rows("p/v").first == "\"ann\u{1F600}\"=0")
+        try database.save(MutableDocument(["name": "dan"], id: "dan"))
+        #expect(try rows("p/v").last == "\"dan\u{1F600}\"=1")
+        #expect(try rows("p/v").count == 8)
+    }
+
     @Test
     func `a design document that changes changes its views, and those that stay keep their rows`()
         throws

@@ -71,8 +71,21 @@ struct MappedDocumentsTests {
     private static let library =
         #"["add_lib",{"map":"exports.map = function(doc) { emit(doc.a, doc.b) }"}]"#
 
-    private func worker(_ sources: String...) throws -> Worker {
-        let worker = try Worker()
+    /// A worker that knows a function; nil where it is in a syntax that Duktape does not have.
+    private func reader(_ source: String, _ engine: JavaScriptEngine) throws -> Worker? {
+        do {
+            return try worker(source, engine: engine)
+        } catch let error as ScriptError
+            where engine == .duktape && error.name == "compilation_error"
+        {
+            return nil
+        }
+    }
+
+    private func worker(
+        _ sources: String..., engine: JavaScriptEngine
+    ) throws -> Worker {
+        let worker = try Worker(engine: engine)
         try worker.ask(Self.library)
         for source in sources { try worker.add(source) }
         return worker
@@ -90,34 +103,43 @@ struct MappedDocumentsTests {
         answer.logs + [String(decoding: answer.line, as: UTF8.self)]
     }
 
-    @Test func `what a function reads is seen where its text shows it`() throws {
+    @Test(arguments: Engine.here)
+    func `what a function reads is seen where its text shows it`(engine: JavaScriptEngine) throws {
         for (source, names) in Self.readable {
-            let text = try worker(source).ask(#"["properties"]"#)
+            let text = try reader(source, engine)?.ask(#"["properties"]"#)
             let expected = JSONWriter.string(.array(names.map { .string($0) }))
-            #expect(text == expected, "\(source)")
+            #expect(text == expected || text == nil, "\(source)")
         }
     }
 
-    @Test func `a function that may read anything gets whole documents`() throws {
+    @Test(arguments: Engine.here)
+    func `a function that may read anything gets whole documents`(engine: JavaScriptEngine) throws {
         for source in Self.unreadable {
-            #expect(try worker(source).ask(#"["properties"]"#) == "null", "\(source)")
+            let text = try reader(source, engine)?.ask(#"["properties"]"#)
+            #expect(text == "null" || text == nil, "\(source)")
         }
         let many = (0..<40).map { "doc.p\($0)" }.joined(separator: ",")
-        #expect(try worker("function(doc) { emit([\(many)]) }").ask(#"["properties"]"#) == "null")
+        let all = try worker("function(doc) { emit([\(many)]) }", engine: engine)
+        #expect(try all.ask(#"["properties"]"#) == "null")
     }
 
-    @Test func `several functions read what one of them reads`() throws {
+    @Test(arguments: Engine.here)
+    func `several functions read what one of them reads`(engine: JavaScriptEngine) throws {
         let first = "function(doc) { emit(doc.a) }"
         #expect(
-            try worker(first, "doc => emit(doc.b, doc.a)").ask(#"["properties"]"#)
-                == #"["a","b"]"#)
-        #expect(try worker(first, "doc => emit(doc)").ask(#"["properties"]"#) == "null")
-        #expect(try worker().ask(#"["properties"]"#) == "[]")
+            try worker(first, "function(doc) { emit(doc.b, doc.a) }", engine: engine)
+                .ask(#"["properties"]"#) == #"["a","b"]"#)
+        let any = try worker(first, "function(doc) { emit(doc) }", engine: engine)
+        #expect(try any.ask(#"["properties"]"#) == "null")
+        #expect(try worker(engine: engine).ask(#"["properties"]"#) == "[]")
     }
 
-    @Test func `rows of the properties that functions read are those of whole documents`() throws {
+    @Test(arguments: Engine.here)
+    func `rows of the properties that functions read are those of whole documents`(
+        engine: JavaScriptEngine
+    ) throws {
         for source in Self.readable.map(\.source) + Self.unreadable {
-            let worker = try worker(source)
+            guard let worker = try reader(source, engine) else { continue }
             let names = try JSONParser.parse(worker.ask(#"["properties"]"#)).array
             let sent = try Self.documents.map { document -> String in
                 guard let names, let object = try JSONParser.parse(document).object else {
@@ -135,10 +157,11 @@ struct MappedDocumentsTests {
         }
     }
 
-    @Test func `each document of a line is mapped by a call of its own`() throws {
+    @Test(arguments: Engine.here)
+    func `each document of a line is mapped by a call of its own`(engine: JavaScriptEngine) throws {
         let worker = try worker(
             "function(doc) { doc.n++; count = typeof count; emit(doc.n, count); log(doc._id) }",
-            "function(doc) { emit(doc.n) }")
+            "function(doc) { emit(doc.n) }", engine: engine)
         let answers = try map([#"{"_id":"a","n":1}"#, #"{"_id":"b","n":5}"#], by: worker)
         #expect(
             answers.map(text) == [
@@ -147,37 +170,43 @@ struct MappedDocumentsTests {
             ])
     }
 
-    @Test func `functions of search indexes map many documents, too`() throws {
-        let search = try worker("function(doc) { index('t', doc.a) }")
+    @Test(arguments: Engine.here)
+    func `functions of search indexes map many documents, too`(engine: JavaScriptEngine) throws {
+        let search = try worker("function(doc) { index('t', doc.a) }", engine: engine)
         #expect(
             try map([#"{"a":"x"}"#, #"{"a":"y"}"#], by: search, "index_docs").flatMap(text)
                 == [#"[[["t","x",{}]]]"#, #"[[["t","y",{}]]]"#])
-        let nouveau = try worker("function(doc) { index('string', 't', doc.a) }")
+        let nouveau = try worker("function(doc) { index('string', 't', doc.a) }", engine: engine)
         #expect(
             try map([#"{"a":"x"}"#], by: nouveau, "nouveau_index_docs").flatMap(text)
                 == [#"[[{"@type":"string","name":"t","value":"x"}]]"#])
     }
 
-    @Test func `an error that ends the command ends it for all documents of the line`() throws {
+    @Test(arguments: Engine.here)
+    func `an error that ends the command ends it for all documents of the line`(
+        engine: JavaScriptEngine
+    ) throws {
         let fatal = try worker(
-            "function(doc) { log(doc.n); if (doc.n == 2) throw ['fatal', 'mine', 'why'] }")
+            "function(doc) { log(doc.n); if (doc.n == 2) throw ['fatal', 'mine', 'why'] }",
+            engine: engine)
         #expect {
             try map([#"{"n":1}"#, #"{"n":2}"#, #"{"n":3}"#], by: fatal)
         } throws: { error in
             (error as? ScriptError)?.name == "mine"
         }
         #expect(fatal.worker.isOver)
-        let broken = try worker("function(doc) {}")
+        let broken = try worker("function(doc) {}", engine: engine)
         #expect(throws: ScriptError.self) { try map(["{}", "{", "{}"], by: broken) }
     }
 
-    @Test func `each document of a line has the whole time`() throws {
+    @Test(arguments: Engine.here)
+    func `each document of a line has the whole time`(engine: JavaScriptEngine) throws {
         var limits = JavaScriptLimits()
         limits.time = .milliseconds(1_500)
-        let worker = try Worker(limits)
+        let worker = try Worker(limits, engine: engine)
         // On a busy machine it takes longer by the clock, but then that of the parent counts as well.
         try worker.add(
-            "function(doc) { const end = Date.now() + doc.time; while (Date.now() < end); }")
+            "function(doc) { var end = Date.now() + doc.time; while (Date.now() < end); }")
         let patient = try map([String](repeating: #"{"time":150}"#, count: 20), by: worker)
         #expect(patient.count == 20)
         #expect {

@@ -158,6 +158,24 @@ struct RuntimeTests {
         #expect(error?.code == .unavailable)
     }
 
+    @Test(
+        arguments: zip(
+            JavaScriptEngine.allCases, ["libjavascriptcoregtk-4.1-0", "libduktape207"]))
+    func `without its library an engine is unavailable, and the package is named`(
+        engine: JavaScriptEngine, package: String
+    ) throws {
+        // It ends as divan-javascript does that finds no library.
+        let program = NSTemporaryDirectory() + "no-engine-\(UUID().uuidString)"
+        try Data("#!/bin/sh\nexit 2\n".utf8).write(to: URL(filePath: program))
+        defer { try? FileManager.default.removeItem(atPath: program) }
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        let error = #expect(throws: ScriptError.self) {
+            try JavaScriptRuntime(program: program, engine: engine).verify()
+        }
+        #expect(error?.code == .unavailable)
+        #expect(error?.message.contains(package) == true)
+    }
+
     @Test func `a program that is no worker is told`() {
         let error = #expect(throws: ScriptError.self) {
             try JavaScriptRuntime(program: "/bin/true").verify()

@@ -11,66 +11,95 @@ import Testing
 @Suite(.enabled(if: Engine.isHere, Engine.need), .timeLimit(.minutes(5)))
 struct SealingTests {
     /// What a second call sees of the first.
-    private func second(_ source: String) throws -> String {
-        let worker = try Worker()
+    private func second(_ source: String, _ engine: JavaScriptEngine) throws -> String {
+        let worker = try Worker(engine: engine)
         try worker.add(source)
         try worker.ask(#"["map_doc",{"_id":"a","is_first":true}]"#)
         return try worker.ask(#"["map_doc",{"_id":"b"}]"#)
     }
 
-    @Test(arguments: [
+    /// Scripts that find out whether another call was before.
+    private static let leaks = [
         "function(doc) { if (doc.is_first) leak = 1; emit(typeof leak, 1) }",
         "function(doc) { if (doc.is_first) this.leak = 1; emit(typeof leak, 1) }",
         "function(doc) { if (doc.is_first) globalThis.leak = 1; emit(typeof globalThis.leak, 1) }",
-        "function(doc) { if (doc.is_first) try { Object.defineProperty(globalThis, 'leak', {value: 1}) } catch {}; emit(typeof leak, 1) }",
+        "function(doc) { if (doc.is_first) try { Object.defineProperty(globalThis, 'leak', {value: 1}) } catch (e) {}; emit(typeof leak, 1) }",
         "function(doc) { if (doc.is_first) Array.prototype.leak = 1; emit(typeof [].leak, 1) }",
         "function(doc) { if (doc.is_first) ({}).__proto__.leak = 1; emit(typeof ({}).leak, 1) }",
-        "function(doc) { if (doc.is_first) Object.getPrototypeOf(function*() {}()).leak = 1; emit(typeof function*() {}().leak, 1) }",
         "function(doc) { if (doc.is_first) emit.leak = 1; emit(typeof emit.leak, 1) }",
         "function(doc) { if (doc.is_first) JSON.leak = Math.leak = 1; emit(typeof (JSON.leak || Math.leak), 1) }",
         "function(doc) { if (doc.is_first) Object.setPrototypeOf(globalThis, {leak: 1}); emit(typeof leak, 1) }",
         "(function() { var leak; return function(doc) { emit(typeof leak, 1); leak = 1 } })()",
         "function f(doc) { emit(typeof f.leak, 1); f.leak = 1 }",
         "function(doc) { if (doc.is_first) /a(b)/.test('ab'); emit(typeof (RegExp.$1 || RegExp.lastMatch || RegExp.input || undefined), 1) }",
-        "function(doc) { if (doc.is_first) (async function() { await 1; leak = 1; emit(2, 2) })(); emit(typeof leak, 1) }",
-        "(doc) => { emit(typeof arguments.callee.leak, 1); arguments.callee.leak = 1 }",
         "function(doc) { var f = ({}).hasOwnProperty; emit(typeof f.leak, 1); f.leak = 1 }",
         "function(doc) { var f = [].toString; emit(typeof f.leak, 1); f.leak = 1 }",
-        "function(doc) { try { Object.preventExtensions(Object.getPrototypeOf(Object.getPrototypeOf(globalThis))) } catch {}; emit(typeof leak, 1); leak = 1 }",
-    ])
-    func `nothing passes from one document to the next`(source: String) throws {
-        #expect(try second(source) == #"[[["undefined",1]]]"#)
+        "function(doc) { try { Object.preventExtensions(Object.getPrototypeOf(Object.getPrototypeOf(globalThis))) } catch (e) {}; emit(typeof leak, 1); leak = 1 }",
+        "function(doc) { emit(typeof Array.prototype[0], 1); try { Array.prototype.push(1) } catch (e) {} }",
+        "function(doc) { emit(typeof Object.getOwnPropertyDescriptor(globalThis, 'leak'), 1); try { Object.defineProperty(globalThis, 'leak', {value: 1}) } catch (e) {} }",
+        "function(doc) { emit(typeof (Object.getPrototypeOf(globalThis) || {}).leak, 1); try { Object.setPrototypeOf(globalThis, {leak: 1}) } catch (e) {} }",
+    ]
+
+    @Test(arguments: Engine.here, leaks)
+    func `nothing passes from one document to the next`(engine: JavaScriptEngine, source: String)
+        throws
+    {
+        #expect(try second(source, engine) == #"[[["undefined",1]]]"#)
     }
 
-    @Test func `all that scripts reach is frozen`() throws {
-        let worker = try Worker()
+    @Test(arguments: [
+        "function(doc) { if (doc.is_first) Object.getPrototypeOf(function*() {}()).leak = 1; emit(typeof function*() {}().leak, 1) }",
+        "function(doc) { if (doc.is_first) (async function() { await 1; leak = 1; emit(2, 2) })(); emit(typeof leak, 1) }",
+        "(doc) => { emit(typeof arguments.callee.leak, 1); arguments.callee.leak = 1 }",
+    ])
+    func `nothing passes by what Duktape does not have`(source: String) throws {
+        #expect(try second(source, .javaScriptCore) == #"[[["undefined",1]]]"#)
+    }
+
+    @Test(arguments: Engine.here)
+    func `the time of a date that all share cannot be set`(engine: JavaScriptEngine) throws {
+        let source =
+            "function(doc) { var t = 0; try { t = Date.prototype.getTime() } catch (e) {} emit(t > 0, 1); try { Date.prototype.setTime(1) } catch (e) {} }"
+        #expect(try second(source, engine) == "[[[false,1]]]")
+    }
+
+    @Test(arguments: Engine.here)
+    func `all that scripts reach is frozen`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
+        let syntaxes =
+            engine == .duktape
+            ? "function(){}"
+            : "function*(){}, async function(){}, async function*(){}, function(){}, [][Symbol.iterator]()"
+        // The prototype of JavaScriptCore's global object is what keeps variables with the call.
         let walk = """
             function(doc) {
-                var seen = new Set([Object.getPrototypeOf(Object.getPrototypeOf(globalThis))]), open = [];
+                var global = Object.getPrototypeOf(globalThis), seen = global ? [Object.getPrototypeOf(global)] : [], open = [];
                 function visit(value, name) {
-                    if (value === null || typeof value !== 'object' && typeof value !== 'function' || seen.has(value)) return;
-                    seen.add(value);
+                    if (value === null || typeof value !== 'object' && typeof value !== 'function' || seen.indexOf(value) >= 0) return;
+                    seen.push(value);
                     if (!Object.isFrozen(value)) open.push(name);
-                    visit(Object.getPrototypeOf(value), name + '.__proto__');
+                    todo.push([Object.getPrototypeOf(value), name + '.__proto__']);
                     Reflect.ownKeys(value).forEach(function(key) {
                         var property = Object.getOwnPropertyDescriptor(value, key), at = name + '.' + String(key);
-                        visit(property.value, at); visit(property.get, at + '<get>'); visit(property.set, at + '<set>');
-                        try { if (property.get) visit(property.get.call(value), at) } catch {}
+                        // Those of a proxy, which are its target's.
+                        if (!property) { todo.push([value[key], at]); return }
+                        todo.push([property.value, at], [property.get, at + '<get>'], [property.set, at + '<set>']);
+                        try { if (property.get) todo.push([property.get.call(value), at]) } catch (e) {}
                     });
                 }
-                visit(globalThis, 'global');
-                [function*(){}, async function(){}, async function*(){}, function(){}].forEach(function(f) {
-                    visit(Object.getPrototypeOf(f), f.constructor.name);
-                });
-                emit(seen.size > 500, open);
+                var todo = [[globalThis, 'global']];
+                [\(syntaxes)].forEach(function(one) { todo.push([Object.getPrototypeOf(one), String(one)]) });
+                for (var next; next = todo.pop();) visit(next[0], next[1]);
+                emit(seen.length > 300, open);
             }
             """
         try worker.add(walk)
         #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[true,[]]]]")
     }
 
-    @Test func `a filter has a request of its own for each document`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `a filter has a request of its own for each document`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.learn(
             #"{"filters":{"f":"function(doc, req) { req.n = (req.n || 0) + 1; return req.n > 1 }"}}"#
         )
@@ -79,8 +108,9 @@ struct SealingTests {
                 == "[true,[false,false,false]]")
     }
 
-    @Test func `no function but a list reads what comes next`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `no function but a list reads what comes next`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.add(
             "function(doc) { try { start({}); getRow() } catch(e) {} emit(doc._id, 1) }")
         for id in ["a", "b", "c"] {
@@ -88,8 +118,9 @@ struct SealingTests {
         }
     }
 
-    @Test func `a validation cannot make up another answer`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `a validation cannot make up another answer`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.learn(
             #"{"validate_doc_update":"function() { throw {toJSON: function() { return ['log', 'x'] }} }"}"#
         )
@@ -97,8 +128,9 @@ struct SealingTests {
         #expect(error?.code == .script && error?.name == "unnamed_error")
     }
 
-    @Test func `a library that takes the place of another is used`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `a library that takes the place of another is used`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.ask(#"["add_lib",{"m":"exports.n = 1"}]"#)
         try worker.add("function(doc) { emit(require('views/lib/m').n, 1) }")
         #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[1,1]]]")
@@ -106,8 +138,9 @@ struct SealingTests {
         #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[2,1]]]")
     }
 
-    @Test func `a module is made anew for each document`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `a module is made anew for each document`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.ask(#"["add_lib",{"m":"var n = 0; exports.next = function() { return ++n }"}]"#)
         try worker.add(
             "function(doc) { require('views/lib/m').next(); emit(require('views/lib/m').next(), 1) }"
@@ -116,8 +149,9 @@ struct SealingTests {
         #expect(try worker.ask(#"["map_doc",{}]"#) == "[[[2,1]]]")
     }
 
-    @Test func `functions do not change each other's documents`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `functions do not change each other's documents`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.add("function(doc) { doc.n = 2; doc.a.push(1); emit(doc.n, doc.a) }")
         try worker.add("function(doc) { emit(doc.n, doc.a) }")
         #expect(try worker.ask(#"["map_doc",{"n":1,"a":[]}]"#) == "[[[2,[1]]],[[1,[]]]]")
@@ -126,8 +160,11 @@ struct SealingTests {
         #expect(try worker.ask(reduce) == "[true,[[[1]],[[]]]]")
     }
 
-    @Test func `a design document does not change, and does not see others`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `a design document does not change, and does not see others`(engine: JavaScriptEngine)
+        throws
+    {
+        let worker = try Worker(engine: engine)
         let show =
             #"{"shows":{"s":"function() { this.n = (this.n || 0) + 1; leak = 1; return String(this.n) + typeof globalThis.x }"}}"#
         try worker.learn(show)
@@ -139,8 +176,9 @@ struct SealingTests {
         }
     }
 
-    @Test func `objects of a script's own may have any member`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `objects of a script's own may have any member`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.add(
             """
             function(doc) {
@@ -155,24 +193,28 @@ struct SealingTests {
         #expect(try worker.ask(#"["map_doc",{}]"#) == #"[[["point",[1,"Mine: b"]]]]"#)
     }
 
-    @Test func `variables that a script does not declare work within a call`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `variables that a script does not declare work within a call`(engine: JavaScriptEngine)
+        throws
+    {
+        let worker = try Worker(engine: engine)
         try worker.add(
             "function(doc) { for (i = 0; i < 2; i++) { n = i * 2; emit(i, n) } emit(typeof n, typeof i) }"
         )
         #expect(try worker.ask(#"["map_doc",{}]"#) == #"[[[0,0],[1,2],["number","number"]]]"#)
     }
 
-    @Test func `times are those of UTC`() throws {
-        let worker = try Worker()
+    @Test(arguments: Engine.here)
+    func `times are those of UTC`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.add(
             "function(doc) { emit(new Date(0).getHours(), new Date(2020, 0, 1).toISOString()) }")
         #expect(try worker.ask(#"["map_doc",{}]"#) == #"[[[0,"2020-01-01T00:00:00.000Z"]]]"#)
     }
 
-    @Test(.enabled(if: Machine.has("/proc/self/status"), "It needs /proc."))
-    func `the process is bounded and filtered`() throws {
-        let worker = try Worker()
+    @Test(.enabled(if: Machine.has("/proc/self/status"), "It needs /proc."), arguments: Engine.here)
+    func `the process is bounded and filtered`(engine: JavaScriptEngine) throws {
+        let worker = try Worker(engine: engine)
         try worker.ask(#"["reset"]"#)
         let folder = "/proc/\(worker.worker.processNumber)"
         let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)

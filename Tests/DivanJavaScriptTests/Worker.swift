@@ -12,19 +12,35 @@ import Testing
 enum Engine {
     /// What a test says that is skipped.
     static let need: Comment =
-        "It needs the library JavaScriptCore, which scripts/bootstrap installs."
+        "It needs the libraries JavaScriptCore and Duktape, which scripts/bootstrap installs."
 
     static let program = CurrentProcess.folder + "/divan-javascript"
 
-    static let isHere: Bool = (try? JavaScriptRuntime(program: program).verify()) != nil
+    static let isHere = here.contains(.javaScriptCore)
+
+    /// The engines whose libraries are here. Tests whose scripts are ECMAScript 5 run on each.
+    static let here = JavaScriptEngine.allCases.filter {
+        (try? JavaScriptRuntime(program: program, engine: $0).verify()) != nil
+    }
+
+    /// Each engine with each script, and JavaScriptCore with those in a syntax that Duktape does not have.
+    static func running(
+        _ scripts: [String], modern: [String]
+    ) -> [(JavaScriptEngine, String)] {
+        here.flatMap { engine in scripts.map { (engine, $0) } }
+            + modern.map { (.javaScriptCore, $0) }
+    }
 }
 
 /// A worker and what tests ask it.
 struct Worker {
     let worker: ScriptWorker
 
-    init(_ limits: JavaScriptLimits = JavaScriptLimits()) throws {
-        worker = try ScriptWorker(program: Engine.program, limits: limits)
+    init(
+        _ limits: JavaScriptLimits = JavaScriptLimits(),
+        engine: JavaScriptEngine = .javaScriptCore
+    ) throws {
+        worker = try ScriptWorker(program: Engine.program, engine: engine, limits: limits)
     }
 
     /// The whole answer to a line.

@@ -8,6 +8,10 @@ enum JavaScriptOptions {
     /// What a function may take, and what runs it.
     static let limits: [OptionSchema] = [
         .value(
+            "javascript-engine", nil, "ENGINE",
+            "What runs functions of design documents: javascriptcore (the default), or duktape on small machines, which takes ECMAScript 5.",
+            completion: .choices(JavaScriptEngine.allCases.map(\.rawValue))),
+        .value(
             "javascript-time", nil, "SECONDS",
             "End a function of a design document that takes longer; 5 unless given."),
         .value(
@@ -44,8 +48,11 @@ enum JavaScriptOptions {
     ///
     /// - Throws: `UsageError` for a value that makes no sense.
     static func runtime(_ arguments: ParsedArguments) throws(UsageError) -> JavaScriptRuntime {
+        let engine = try arguments.choice("javascript-engine", as: JavaScriptEngine.self)
         let limits = try scriptLimits(arguments)
-        return JavaScriptRuntime(program: arguments.string("javascript-program"), limits: limits)
+        return JavaScriptRuntime(
+            program: arguments.string("javascript-program"), engine: engine ?? .javaScriptCore,
+            limits: limits)
     }
 
     private static func scriptLimits(_ arguments: ParsedArguments) throws(UsageError)

@@ -44,7 +44,8 @@ extension Command {
                 The JavaScript functions of design documents run, each in a process that has no files, no \
                 network and no other processes: views, filters, validations and all others. It needs the \
                 program divan-javascript beside divan, and JavaScriptCore, Debian's package \
-                libjavascriptcoregtk-4.1-0. Without them divan serves all the rest, and says so; with --javascript on it ends.
+                libjavascriptcoregtk-4.1-0 (with --javascript-engine duktape: libduktape207). Without them divan \
+                serves all the rest, and says so; with --javascript on it ends.
                 """,
             arguments: [.directory],
             options: ServeOptions.schema + JavaScriptOptions.serving + PeerLinkOutput.options,

@@ -74,8 +74,9 @@ extension Call {
             "divan": ["version": .string(Manager.version)],
             "collation_driver": ["name": "libicu"],
         ]
-        if site.options.scripts.contains(where: { $0.languages.contains("javascript") }) {
-            versions["javascript_engine"] = ["name": "javascriptcore"]
+        let runtime = site.options.scripts.first { $0.languages.contains("javascript") }
+        if let name = runtime?.server.processes.engineName {
+            versions["javascript_engine"] = ["name": .string(name)]
         }
         return .json(.object(versions))
     }

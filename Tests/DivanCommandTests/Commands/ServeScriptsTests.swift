@@ -50,6 +50,7 @@ import Testing
         for options in [
             [], ["--javascript", "on", "--javascript-time", "60", "--javascript-memory", "32"],
             ["--javascript-processes", "1", "--javascript-jit"],
+            ["--javascript", "on", "--javascript-engine", "duktape"],
         ] {
             try? FileManager.default.removeItem(atPath: tool.path("data"))
             let (answers, err) = try ask(options, requests)
@@ -80,7 +81,8 @@ import Testing
 
     @Test(arguments: [
         ["--javascript", "maybe"], ["--javascript-time", "0"], ["--javascript-time", "x"],
-        ["--javascript-memory", "65537"], ["--javascript-processes", "0"],
+        ["--javascript-engine", "v8"], ["--javascript-memory", "65537"],
+        ["--javascript-processes", "0"],
         ["--javascript", "off", "--javascript-time", "3"],
         ["--javascript", "off", "--javascript-jit"],
         ["--query-server", "python"], ["--query-server", "python=couchpy"],

@@ -75,17 +75,21 @@ struct ListTests {
     ]
 
     private func site(
-        _ count: Int = 4, limits: JavaScriptLimits = JavaScriptLimits(),
+        _ count: Int = 4, engine: JavaScriptEngine = .javaScriptCore,
+        limits: JavaScriptLimits = JavaScriptLimits(),
         _ edit: (inout ListenerOptions) -> Void = { _ in }
     ) throws -> ScriptSite {
         let site = try ScriptSite(
-            ["views": Self.views, "lists": .object(Self.lists)], limits: limits, edit)
+            ["views": Self.views, "lists": .object(Self.lists)], engine: engine, limits: limits,
+            edit
+        )
         try site.fill(count)
         return site
     }
 
-    @Test func `a list gets the head and each row of a view`() throws {
-        let site = try site(2)
+    @Test(arguments: ScriptEngine.here)
+    func `a list gets the head and each row of a view`(engine: JavaScriptEngine) throws {
+        let site = try site(2, engine: engine)
         let answer = site.get("_list/all/byN?limit=2")
         #expect(answer.status == 200)
         #expect(
@@ -113,6 +117,12 @@ struct ListTests {
         #expect(bad.status == 400)
         #expect(bad.json["error"] == "query_parse_error")
         #expect(site.get("_list/keys/byN?startkey=%5B").status == 400)
+    }
+
+    @Test(arguments: ScriptEngine.here)
+    func `a node tells which engine runs its scripts`(engine: JavaScriptEngine) throws {
+        let versions = try site(0, engine: engine).site.send("GET", "/_node/_local/_versions")
+        #expect(versions.json["javascript_engine"] == ["name": .string(engine.rawValue)])
     }
 
     @Test func `keys and other parameters may stand in the body of a POST`() throws {

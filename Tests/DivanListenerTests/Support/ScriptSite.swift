@@ -18,7 +18,12 @@ enum ScriptEngine {
 
     static let program = CurrentProcess.folder + "/divan-javascript"
 
-    static let isHere: Bool = (try? JavaScriptRuntime(program: program).verify()) != nil
+    static let isHere = here.contains(.javaScriptCore)
+
+    /// The engines whose libraries are here.
+    static let here = JavaScriptEngine.allCases.filter {
+        (try? JavaScriptRuntime(program: program, engine: $0).verify()) != nil
+    }
 }
 
 /// A site that runs scripts, with a database `db`.
@@ -30,14 +35,18 @@ struct ScriptSite {
     ///
     /// - Parameters:
     ///   - design: The design document `_design/d`.
+    ///   - engine: What runs them.
     ///   - limits: What scripts may take.
     ///   - edit: Changes the options.
     init(
-        _ design: JSONValue, limits: JavaScriptLimits = JavaScriptLimits(),
+        _ design: JSONValue, engine: JavaScriptEngine = .javaScriptCore,
+        limits: JavaScriptLimits = JavaScriptLimits(),
         _ edit: (inout ListenerOptions) -> Void = { _ in }
     ) throws {
         site = try TestSite { options in
-            options.scripts = [JavaScriptRuntime(program: ScriptEngine.program, limits: limits)]
+            options.scripts = [
+                JavaScriptRuntime(program: ScriptEngine.program, engine: engine, limits: limits)
+            ]
             edit(&options)
         }
         database = try site.manager.database(named: "db")

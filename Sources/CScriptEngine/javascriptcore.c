@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "CJavaScriptCore.h"
+#include "engine.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
-
-static const char prelude[] = {
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wc23-extensions"
-#embed "prelude.js"
-#pragma clang diagnostic pop
-    , 0};
 
 // MARK: The library
 
@@ -67,13 +60,12 @@ static void *open_library(void) {
 #endif
 }
 
-int divan_javascript_load(void) {
+// The limit of memory is that of the process, and a setting in its environment.
+static int load(size_t memory) {
+    (void)memory;
     void *handle = open_library();
     if (!handle) return DIVAN_JAVASCRIPT_MISSING;
-    struct {
-        void **place;
-        const char *name;
-    } symbols[] = {
+    const struct divan_symbol symbols[] = {
         {(void **)&engine.make_group, "JSContextGroupCreate"},
         {(void **)&engine.make_context, "JSGlobalContextCreateInGroup"},
         {(void **)&engine.release_context, "JSGlobalContextRelease"},
@@ -92,10 +84,8 @@ int divan_javascript_load(void) {
         {(void **)&engine.object_of, "JSValueToObject"},
         {(void **)&engine.call, "JSObjectCallAsFunction"},
     };
-    for (size_t index = 0; index < sizeof symbols / sizeof symbols[0]; index++) {
-        *symbols[index].place = dlsym(handle, symbols[index].name);
-        if (!*symbols[index].place) return DIVAN_JAVASCRIPT_BROKEN;
-    }
+    const int error = divan_find_symbols(handle, symbols, sizeof symbols / sizeof symbols[0]);
+    if (error) return error;
     // A global object of a class has a prototype of its own, which the prelude needs.
     static const struct class_definition definition = {.name = "Global"};
     engine.group = engine.make_group();
@@ -109,10 +99,6 @@ struct divan_javascript {
     context_ref context;
     object_ref answer;
 };
-
-// The functions of I/O, which are those of the context that runs: one thread uses all contexts, and none calls another.
-static divan_javascript_exchange *exchange_lines;
-static void *exchange_owner;
 
 static value_ref value_of(context_ref context, const char *text) {
     string_ref string = engine.make_string(text);
@@ -146,7 +132,7 @@ static value_ref run_exchange(
     }
     enum divan_javascript_next next = DIVAN_JAVASCRIPT_READS;
     if (count > 1) next = engine.boolean_of(context, arguments[1]) ? DIVAN_JAVASCRIPT_ENDS : DIVAN_JAVASCRIPT_GOES_ON;
-    char *line = exchange_lines(text, length, next, exchange_owner);
+    char *line = divan_exchange(text, length, next);
     free(text);
     if (!line) return NULL;
     value_ref value = value_of(context, line);
@@ -154,13 +140,17 @@ static value_ref run_exchange(
     return value;
 }
 
-struct divan_javascript *divan_javascript_make(divan_javascript_exchange *exchange, void *owner) {
+static void release(struct divan_javascript *context) {
+    engine.collect(context->context);
+    engine.release_context(context->context);
+    free(context);
+}
+
+static struct divan_javascript *make(void) {
     struct divan_javascript *made = calloc(1, sizeof *made);
     if (!made) return NULL;
-    exchange_lines = exchange;
-    exchange_owner = owner;
     made->context = engine.make_context(engine.group, engine.class);
-    string_ref source = engine.make_string(prelude);
+    string_ref source = engine.make_string(divan_prelude);
     string_ref name = engine.make_string("prelude.js");
     value_ref exception = NULL;
     value_ref maker = engine.evaluate(made->context, source, NULL, name, 1, &exception);
@@ -171,22 +161,18 @@ struct divan_javascript *divan_javascript_make(divan_javascript_exchange *exchan
     value_ref answer = function ? engine.call(made->context, function, NULL, 1, &argument, &exception) : NULL;
     made->answer = answer ? engine.object_of(made->context, answer, &exception) : NULL;
     if (!made->answer) {
-        divan_javascript_release(made);
+        release(made);
         return NULL;
     }
     engine.protect(made->context, made->answer);
     return made;
 }
 
-void divan_javascript_release(struct divan_javascript *context) {
-    engine.collect(context->context);
-    engine.release_context(context->context);
-    free(context);
-}
-
-char *divan_javascript_answer(struct divan_javascript *context, const char *line, size_t *count) {
+static char *answer_line(struct divan_javascript *context, const char *line, size_t *count) {
     value_ref exception = NULL;
     value_ref argument = value_of(context->context, line);
     value_ref answer = engine.call(context->context, context->answer, NULL, 1, &argument, &exception);
     return text_of(context->context, answer, count);
 }
+
+const struct divan_engine divan_javascriptcore = {load, make, release, answer_line};

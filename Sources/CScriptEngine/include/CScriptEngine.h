@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engine that runs JavaScript: JavaScriptCore, by its public C interface. Its library is loaded when it is asked for, so a program
-// needs it neither to be linked nor to run.
+// The engines that run JavaScript, by their public C interfaces: JavaScriptCore, and Duktape for small machines. Their libraries are
+// loaded when they are asked for, so a program needs neither to be linked nor to run.
 //
 // A context has global objects of its own, and begins with the text in prelude.js, which makes it a server of CouchDB's query-server
 // protocol: a line goes in, and a line comes out. Nothing but texts passes between contexts. One thread at a time uses all of this.
 
-#ifndef DIVAN_CJAVASCRIPTCORE_H
-#define DIVAN_CJAVASCRIPTCORE_H
+#ifndef DIVAN_CSCRIPTENGINE_H
+#define DIVAN_CSCRIPTENGINE_H
 
 #include <stddef.h>
+
+enum divan_javascript_engine {
+    DIVAN_JAVASCRIPT_JAVASCRIPTCORE,
+    DIVAN_JAVASCRIPT_DUKTAPE,
+};
 
 enum {
     /// The library is not there.
     DIVAN_JAVASCRIPT_MISSING = -1,
     /// The library does not have the interface that is used here.
     DIVAN_JAVASCRIPT_BROKEN = -2,
+    /// The status by which a process ends that has no memory to go on.
+    DIVAN_JAVASCRIPT_EXHAUSTED = 3,
 };
 
-/// Loads the library and makes its virtual machine; 0 or an error. The environment has the settings of JavaScriptCore.
-int divan_javascript_load(void);
+/// Loads the library of an engine, which all contexts have from now on; 0 or an error.
+///
+/// The environment has the settings of JavaScriptCore. In Duktape scripts of all contexts together get no more than so many bytes.
+int divan_javascript_load(enum divan_javascript_engine engine, size_t memory);
 
 /// A context.
 struct divan_javascript;
