@@ -108,22 +108,37 @@ public struct InputFile: @unchecked Sendable {
     }
 
     /// Writes documents of any kind: `next` makes the JSON text of one after another.
+    ///
+    /// The texts go into the file as they are made, since those of ten million documents fill a memory.
     static func write(
         to path: String, count: Int, ids: IDKind, next: () throws -> String
     ) throws {
+        guard FileManager.default.createFile(atPath: path, contents: nil),
+            let file = FileHandle(forWritingAtPath: path)
+        else { throw CocoaError(.fileWriteUnknown) }
+        try file.seek(toOffset: UInt64(8 + 8 * (count + 1) + idLength * count))
         var numbers = SeededNumbers(seed: 7)
-        var offsets = Data()
+        var head = Data()
+        appendNumber(UInt64(count), to: &head)
+        appendNumber(0, to: &head)
         var names = Data()
         var texts = Data()
-        appendNumber(0, to: &offsets)
+        var end: UInt64 = 0
         for index in 0..<count {
-            texts.append(contentsOf: try next().utf8)
-            appendNumber(UInt64(texts.count), to: &offsets)
+            let text = try next().utf8
+            texts.append(contentsOf: text)
+            end += UInt64(text.count)
+            appendNumber(end, to: &head)
             names.append(contentsOf: uuid(ids, index: index, numbers: &numbers).utf8)
+            if texts.count > 1 << 20 {
+                try file.write(contentsOf: texts)
+                texts.removeAll(keepingCapacity: true)
+            }
         }
-        var whole = Data()
-        appendNumber(UInt64(count), to: &whole)
-        try (whole + offsets + names + texts).write(to: URL(fileURLWithPath: path))
+        try file.write(contentsOf: texts)
+        try file.seek(toOffset: 0)
+        try file.write(contentsOf: head + names)
+        try file.close()
     }
 
     private static func appendNumber(_ number: UInt64, to data: inout Data) {

@@ -10,17 +10,12 @@ public struct ZipfDocument {
 
     private var numbers: SeededNumbers
     private let vocabulary: [String]
-    /// The sum of 1/n up to each rank.
-    private let sums: [Double]
+    private let ranks: ZipfRanks
 
     /// Starts the series of documents of a seed.
     public init(seed: UInt64) {
         numbers = SeededNumbers(seed: seed)
-        var sum = 0.0
-        sums = (1...Self.words).map { rank in
-            sum += 1 / Double(rank)
-            return sum
-        }
+        ranks = ZipfRanks(count: Self.words, exponent: 1)
         vocabulary = Self.makeVocabulary()
     }
 
@@ -31,17 +26,7 @@ public struct ZipfDocument {
         return "{\"type\":\"zipf\",\"bio\":\"\(text)\"}"
     }
 
-    private mutating func word() -> String {
-        let share = Double(numbers.next() >> 11) / Double(1 << 53)
-        let sum = share * (sums.last ?? 0)
-        // The first rank whose sum is greater.
-        var (low, high) = (0, sums.count - 1)
-        while low < high {
-            let middle = (low + high) / 2
-            if sums[middle] > sum { high = middle } else { low = middle + 1 }
-        }
-        return vocabulary[low]
-    }
+    private mutating func word() -> String { vocabulary[ranks.next(&numbers)] }
 
     /// Different words of two to four syllables: the common ones are short.
     private static func makeVocabulary() -> [String] {

@@ -7,14 +7,17 @@ import Foundation
 /// that a slow minute of the machine falls on all of them.
 struct Bench {
     let options: Options
+    private let count: Int
     private let engines: [Engine]
     private let jsonEngines: [Engine]
     private let copyEngines: [Engine]
     private let textEngines: [Engine]
+    private let recordEngines: [Engine]
     let folder: String
 
-    init(options: Options, programs: String) throws {
+    init(options: Options, count: Int, programs: String) throws {
         self.options = options
+        self.count = count
         folder = FileManager.default.currentDirectoryPath + "/.work"
         var engines = [
             Engine(
@@ -53,6 +56,9 @@ struct Bench {
         let fullText = Engine(
             name: Engine.fullTextFloor, program: programs + "/Floor", firstArguments: ["plain"])
         textEngines = engines.filter(\.isDivan) + [fullText]
+        recordEngines =
+            engines.filter { ![Engine.layoutFloor, Engine.divanEncrypted].contains($0.name) }
+            + Engine.peers
         try? FileManager.default.removeItem(atPath: folder)
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true)
@@ -62,7 +68,7 @@ struct Bench {
     func run() throws -> [Row] {
         var rows: [Row] = []
         let asked = installed(
-            Workload.all(count: options.count).filter { workload in
+            Workload.all(count: count).filter { workload in
                 options.includes(workload.name) || wantsFileFigures(workload)
             })
         try writeInputs(of: asked)
@@ -95,6 +101,12 @@ struct Bench {
     }
 
     private func engines(for workload: Workload) -> [Engine] {
+        let engines = allEngines(for: workload)
+        return options.engines.isEmpty
+            ? engines : engines.filter { options.engines.contains($0.name) }
+    }
+
+    private func allEngines(for workload: Workload) -> [Engine] {
         if workload.isJSON { return jsonEngines }
         return switch workload.floors {
         case .both: engines
@@ -102,6 +114,7 @@ struct Bench {
         case .plain: engines.filter { $0.isDivan || $0.name == Engine.plainFloor }
         case .copy: copyEngines
         case .fullText: textEngines
+        case .peers: recordEngines
         case .none: engines.filter(\.isDivan)
         case .encrypted: engines.filter { $0.isDivan || $0.name == Engine.divanEncrypted }
         }
@@ -160,10 +173,15 @@ struct Bench {
         for workload in workloads {
             let path = input(workload)
             if !files.fileExists(atPath: path) {
-                try workload.texts.write(to: path, of: options.count, ids: workload.ids)
+                try workload.texts.write(to: path, of: count, ids: workload.ids)
             }
             if workload.isFullText, !files.fileExists(atPath: TextQueries.path(beside: path)) {
                 try TextQueries(of: InputFile(path: path)).write(beside: path)
+            }
+            if let mix = workload.mix {
+                try RecordRequests(
+                    mix, count: workload.operations, records: workload.documents
+                ).write(mix.name, beside: path)
             }
         }
     }

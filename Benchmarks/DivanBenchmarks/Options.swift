@@ -6,13 +6,13 @@ struct Options {
         usage: make bench ARGUMENTS="[options]"    or    scripts/bench [options]
 
           --only NAME[,NAME…]   only workloads whose name begins with one of these
-          --count N             documents in the database (default 100000)
+          --count N[,N…]        documents in the database (default 100000); all is done for each number
           --runs N              runs of each, of which the median counts (default 5)
           --quick               10,000 documents, 3 runs
           --smoke               500 documents, 1 run, no results kept: does it all still work?
           --floors              only the floors, not Divan
           --plot FILE           draw how LMDB compares with SQLite, as SVG
-          --curves              10,000, 100,000 and 1,000,000 documents: size and memory only
+          --engines NAME[,…]    only these engines, as the table names them
           --results FILE        where the JSON lines are appended (default results.jsonl)
           --commit NAME         the commit that is measured, for the results
           --keep NAME           make this run results/NAME.jsonl, and write the tables of the docs
@@ -20,13 +20,13 @@ struct Options {
         """
 
     var only: [String] = []
-    var count = 100_000
+    var counts = [100_000]
     var runs = 5
     var floorsOnly = false
     var results = "results.jsonl"
     var commit: String?
     var plot: String?
-    var curves = false
+    var engines: [String] = []
 
     /// Reads the arguments; the error is a sentence for the user.
     init(_ arguments: [String]) throws {
@@ -34,21 +34,21 @@ struct Options {
         while let argument = rest.popFirst() {
             switch argument {
             case "--only":
-                only = try value(of: argument, &rest).split(separator: ",").map(String.init)
+                only = try names(of: argument, &rest)
             case "--count":
-                count = try number(of: argument, &rest)
+                counts = try names(of: argument, &rest).map { try number($0, of: argument) }
             case "--runs":
-                runs = try number(of: argument, &rest)
+                runs = try number(value(of: argument, &rest), of: argument)
             case "--quick":
-                (count, runs) = (10_000, 3)
+                (counts, runs) = ([10_000], 3)
             case "--smoke":
-                (count, runs, results) = (500, 1, "/dev/null")
+                (counts, runs, results) = ([500], 1, "/dev/null")
             case "--floors":
                 floorsOnly = true
             case "--plot":
                 plot = try value(of: argument, &rest)
-            case "--curves":
-                curves = true
+            case "--engines":
+                engines = try names(of: argument, &rest)
             case "--results":
                 results = try value(of: argument, &rest)
             case "--commit":
@@ -70,8 +70,12 @@ struct Options {
         return value
     }
 
-    private func number(of option: String, _ rest: inout ArraySlice<String>) throws -> Int {
-        guard let number = Int(try value(of: option, &rest)), number > 0 else {
+    private func names(of option: String, _ rest: inout ArraySlice<String>) throws -> [String] {
+        try value(of: option, &rest).split(separator: ",").map(String.init)
+    }
+
+    private func number(_ text: String, of option: String) throws -> Int {
+        guard let number = Int(text), number > 0 else {
             throw RunFailure(description: "\(option) needs a positive number")
         }
         return number

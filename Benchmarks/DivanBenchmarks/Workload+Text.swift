@@ -5,7 +5,7 @@ import BenchmarkInput
 /// The rows on full text, beside SQLite's FTS5, on each kind of texts.
 extension Workload {
     static func texts(_ count: Int) -> [Workload] {
-        Texts.allCases.flatMap { texts(of: $0, count) }
+        Texts.ofFullText.flatMap { texts(of: $0, count) }
     }
 
     private static func texts(of texts: Texts, _ count: Int) -> [Workload] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import BenchmarkInput
+import Foundation
 
 /// One row of the table: what is done, how often, to which database.
 struct Workload: Sendable {
@@ -41,6 +42,8 @@ struct Workload: Sendable {
         case copy
         /// SQLite's FTS5, for full text.
         case fullText
+        /// The plain ones of both engines, and the databases that Python has.
+        case peers
     }
 
     /// All workloads for a number of documents, each with both kinds of IDs.
@@ -50,7 +53,7 @@ struct Workload: Sendable {
             workload.documents = count
             return workload
         }
-        return people + texts(count)
+        return people + texts(count) + records(count)
     }
 
     /// Those on the person documents.
@@ -142,7 +145,8 @@ struct Workload: Sendable {
         }
         let some = min(20_000, count)
         return [
-            work("pull", some, .nothing), work("push", some, .nothing),
+            // Of more than a million documents all are brought over.
+            work("pull", count > 1_000_000 ? count : some, .nothing), work("push", some, .nothing),
             work("resync", 50, .copy), work("checkpoint_lost", count, .copy),
             work("edit_latency", 200, .nothing), work("listener_get", some, .nothing),
             work("listener_get_awake", some, .nothing), work("listener_get_many", some, .nothing),
@@ -204,13 +208,32 @@ struct Engine: Sendable {
     var program: String
     var firstArguments: [String]
 
+    /// The databases of Python's packages that are installed.
+    static var peers: [Engine] {
+        ["apsw", "rocksdict", "duckdb"].filter { name in
+            let look = Process()
+            look.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            look.arguments = ["python3", "-c", "import \(name)"]
+            look.standardError = nil
+            guard (try? look.run()) != nil else { return false }
+            look.waitUntilExit()
+            return look.terminationStatus == 0
+        }.map { name in
+            Engine(
+                name: name, program: "/usr/bin/env", firstArguments: ["python3", "peer.py", name])
+        }
+    }
+
     /// Whether it is Divan, on one engine or another.
     var isDivan: Bool { name == Self.divan || name == Self.divanOnLMDB }
 
     /// The program that an engine is, or is a part of.
     static func program(of name: String) -> String {
-        [plainFloor, layoutFloor, plainLMDBFloor, fullTextFloor].contains(name)
-            ? "Floor" : "DivanRunner"
+        switch name {
+        case plainFloor, layoutFloor, plainLMDBFloor, fullTextFloor: "Floor"
+        case "apsw", "rocksdict", "duckdb": "peer.py"
+        default: "DivanRunner"
+        }
     }
 
     /// The plain floor that an engine's figures are compared with.

@@ -14,13 +14,10 @@ do {
         commit: options.commit, machine: machineLine(), runs: options.runs)
     print("machine: \(facts.machine)")
     var rows: [Row] = []
-    for count in options.curves ? [10_000, 100_000, 1_000_000] : [options.count] {
-        var options = options
-        options.count = count
-        if options.curves { options.only = ["disk", "memory"] }
+    for count in options.counts {
         print("\(count) documents of about 427 bytes, medians of \(options.runs) runs\n")
         print(Row.heading)
-        let bench = try Bench(options: options, programs: programs)
+        let bench = try Bench(options: options, count: count, programs: programs)
         rows += try bench.run()
     }
     try append(rows, of: facts, to: options.results)

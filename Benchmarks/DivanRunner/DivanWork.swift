@@ -55,7 +55,9 @@ struct DivanWork {
         default:
             let known = try runIndexWork(work, on: database) ?? runQueryWork(work, on: database)
             let other = try known ?? runLifeWork(work, on: database) ?? runKeyWork(work)
-            let last = try other ?? runTextWork(work, on: database)
+            let last =
+                try other ?? runTextWork(work, on: database)
+                ?? runRecordWork(work, on: database)
             guard let timing = try last ?? runWireWork(work, on: database) else {
                 throw UnknownWork(name: work)
             }

@@ -76,12 +76,22 @@ typedef struct {
     int64_t (*query_rows)(const Work *);
     // The same, kept beside the documents: made, and brought up to date.
     void (*make_index)(const Work *);
+    // Records one by one: a text, which is there until the next call; a new or changed one in a commit of its own; and `count`
+    // of them from an ID on, of each of which `row` is called, whose results are added up.
+    const char *(*get)(const char *id, int *length);
+    void (*put)(const char *id, const char *text, int length);
+    int64_t (*scan)(const char *id, int count, int64_t (*row)(const char *text, int length));
     int64_t (*update_index)(const Work *);
 } Engine;
 
 extern const Engine plain_floor;
 extern const Engine layout_floor;
 extern const Engine plain_lmdb_floor;
+
+// The works of the Yahoo! Cloud Serving Benchmark, whose requests stand beside the input: see records.c.
+bool is_record_work(const char *name);
+void open_records(const char *name, const char *input);
+int64_t run_records(const Engine *engine, const Work *work);
 
 // The works on full text, over the plain floor's documents: see text.c.
 bool is_text_work(const char *name);

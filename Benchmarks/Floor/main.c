@@ -39,6 +39,7 @@ static int64_t open_again(const Engine *engine, Work *work) {
 
 static int64_t run(const Engine *engine, const char *name, Work *work) {
     if (strcmp(name, "open") == 0) return open_again(engine, work);
+    if (is_record_work(name) && engine->get) return run_records(engine, work);
     if (strcmp(name, "insert_batch") == 0) return engine->insert(work);
     if (strcmp(name, "insert_single") == 0) return engine->insert(work);
     if (is_write_many(name)) return engine->insert(work);
@@ -78,6 +79,7 @@ int main(int count, char **arguments) {
     bool is_text = is_text_work(name);
     bool opens_itself = is_text || strcmp(name, "open") == 0;
     if (is_text) open_text(&work, name, arguments[3]);
+    if (is_record_work(name)) open_records(name, arguments[3]);
     if (!opens_itself) engine->open(&work);
     if ((strcmp(name, "query_index") == 0 || strcmp(name, "query_email") == 0) && engine->index)
         engine->index(&work);

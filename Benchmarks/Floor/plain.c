@@ -7,6 +7,8 @@
 #include "floor.h"
 
 static sqlite3 *database;
+// Of records one by one: they live as long as the database is open.
+static sqlite3_stmt *get_record, *put_record, *scan_records;
 
 static void open_plain(const Work *work) {
     database = sql_open(work->directory, "", "");
@@ -15,6 +17,9 @@ static void open_plain(const Work *work) {
 }
 
 static void close_plain(void) {
+    sqlite3_finalize(get_record);
+    sqlite3_finalize(put_record);
+    sqlite3_finalize(scan_records);
     sqlite3_close_v2(database);
 }
 
@@ -207,6 +212,43 @@ static int64_t update_index_plain(const Work *work) {
     return sum;
 }
 
+static sqlite3_stmt *kept(sqlite3_stmt **statement, const char *sql) {
+    if (!*statement) *statement = sql_prepare(database, sql);
+    else sqlite3_reset(*statement);
+    return *statement;
+}
+
+static const char *get_plain(const char *id, int *length) {
+    sqlite3_stmt *select = kept(&get_record, "SELECT body FROM docs WHERE docid = ?1");
+    sqlite3_bind_text(select, 1, id, ID_LENGTH, SQLITE_STATIC);
+    if (!sql_step_row(database, select)) return NULL;
+    *length = sqlite3_column_bytes(select, 0);
+    return sqlite3_column_blob(select, 0);
+}
+
+static void put_plain(const char *id, const char *text, int length) {
+    // A read that is open would keep the log from being moved.
+    if (get_record) sqlite3_reset(get_record);
+    sqlite3_stmt *put = kept(
+        &put_record,
+        "INSERT INTO docs (docid, body) VALUES (?1, ?2) ON CONFLICT (docid) DO UPDATE SET body = excluded.body");
+    sqlite3_bind_text(put, 1, id, ID_LENGTH, SQLITE_STATIC);
+    sqlite3_bind_text(put, 2, text, length, SQLITE_STATIC);
+    sql_step_done(database, put);
+}
+
+static int64_t scan_plain(const char *id, int count, int64_t (*row)(const char *, int)) {
+    sqlite3_stmt *select =
+        kept(&scan_records, "SELECT docid, body FROM docs WHERE docid >= ?1 ORDER BY docid LIMIT ?2");
+    sqlite3_bind_text(select, 1, id, ID_LENGTH, SQLITE_STATIC);
+    sqlite3_bind_int(select, 2, count);
+    int64_t sum = 0;
+    while (sql_step_row(database, select))
+        sum += row(sqlite3_column_blob(select, 1), sqlite3_column_bytes(select, 1));
+    sqlite3_reset(select);
+    return sum;
+}
+
 const Engine plain_floor = {
     .name = "plain",
     .open = open_plain,
@@ -223,4 +265,7 @@ const Engine plain_floor = {
     .query_index = query_index_plain,
     .make_index = make_index_plain,
     .update_index = update_index_plain,
+    .get = get_plain,
+    .put = put_plain,
+    .scan = scan_plain,
 };

@@ -43,7 +43,14 @@ static void open_lmdb(const Work *work) {
     check(mdb_txn_commit(txn), "commit");
 }
 
+static MDB_txn *reading;
+static MDB_cursor *reading_cursor;
+
 static void close_lmdb(void) {
+    if (reading) {
+        mdb_cursor_close(reading_cursor);
+        mdb_txn_abort(reading);
+    }
     mdb_env_close(env);
 }
 
@@ -101,6 +108,45 @@ static int64_t update_lmdb(const Work *work) {
     return sum;
 }
 
+static void begin_reading(void) {
+    if (!reading) {
+        reading = begin(MDB_RDONLY);
+        check(mdb_cursor_open(reading, docs, &reading_cursor), "cursor");
+        return;
+    }
+    mdb_txn_reset(reading);
+    check(mdb_txn_renew(reading), "renew");
+    check(mdb_cursor_renew(reading, reading_cursor), "renew");
+}
+
+static const char *get_lmdb(const char *id, int *length) {
+    begin_reading();
+    MDB_val key = {ID_LENGTH, (void *)id}, value;
+    if (mdb_get(reading, docs, &key, &value) != 0) return NULL;
+    *length = (int)value.mv_size;
+    return value.mv_data;
+}
+
+static void put_lmdb(const char *id, const char *text, int length) {
+    if (reading) mdb_txn_reset(reading);
+    MDB_txn *txn = begin(0);
+    MDB_val key = {ID_LENGTH, (void *)id}, value = {(size_t)length, (void *)text};
+    check(mdb_put(txn, docs, &key, &value, 0), "put");
+    check(mdb_txn_commit(txn), "commit");
+}
+
+static int64_t scan_lmdb(const char *id, int count, int64_t (*row)(const char *, int)) {
+    begin_reading();
+    MDB_val key = {ID_LENGTH, (void *)id}, value;
+    int64_t sum = 0;
+    int status = mdb_cursor_get(reading_cursor, &key, &value, MDB_SET_RANGE);
+    for (int number = 0; status == 0 && number < count; number++) {
+        sum += row(value.mv_data, (int)value.mv_size);
+        status = mdb_cursor_get(reading_cursor, &key, &value, MDB_NEXT);
+    }
+    return sum;
+}
+
 // Calls `row` for every document in the order of the IDs, and adds up what it returns.
 static int64_t scan(int64_t (*row)(MDB_val *key, MDB_val *value)) {
     MDB_txn *txn = begin(MDB_RDONLY);
@@ -155,4 +201,7 @@ const Engine plain_lmdb_floor = {
     .all_ids = all_ids_lmdb,
     .index = NULL,
     .query_index = NULL,
+    .get = get_lmdb,
+    .put = put_lmdb,
+    .scan = scan_lmdb,
 };
