@@ -5,7 +5,7 @@ struct Options {
     static let usage = """
         usage: make bench ARGUMENTS="[options]"    or    scripts/bench [options]
 
-          --only NAME[,NAME…]   only workloads whose name begins with one of these
+          --only NAME[,NAME…]   only workloads whose name begins with one of these, or is NAME=
           --count N[,N…]        documents in the database (default 100000); all is done for each number
           --runs N              runs of each, of which the median counts (default 5)
           --quick               10,000 documents, 3 runs
@@ -60,7 +60,10 @@ struct Options {
     }
 
     func includes(_ workload: String) -> Bool {
-        only.isEmpty || only.contains { workload.hasPrefix($0) }
+        only.isEmpty
+            || only.contains { name in
+                name.hasSuffix("=") ? workload == name.dropLast() : workload.hasPrefix(name)
+            }
     }
 
     private func value(of option: String, _ rest: inout ArraySlice<String>) throws -> String {

@@ -26,6 +26,7 @@ struct DatabaseUpdatesFeed: ResponseSteps {
     init(_ call: Call) throws {
         site = call.site
         mode = try ChangesRequest.Mode(call.query["feed"])
+        _ = try call.query.count("limit")
         let times = try ChangesRequest.times(call.query)
         heartbeat = times.0 ?? ChangesRequest.defaultTimeout
         timeout = times.1
