@@ -71,16 +71,16 @@ extension Call {
         guard let tree = try transaction.revisionTree(of: id), let winner = tree.winner,
             try mayKnow(id, tree, transaction)
         else { throw HTTPFailure.missing }
-        guard let revision else {
+        // As CouchDB: what is not known has the current revision as its latest one.
+        let known = latest ? revision.flatMap { tree.node($0)?.id } : revision
+        guard let revision = known else {
             if winner.isTombstone { throw HTTPFailure.deleted }
             guard let document = try transaction.document(withID: id) else {
                 throw HTTPFailure.missing
             }
             return (document, tree)
         }
-        var leaf = latest ? Self.leaves(of: revision, in: tree).first : nil
-        // As CouchDB: what is not known has the current revision as its latest one.
-        if latest, leaf == nil, tree.node(revision) == nil { leaf = winner.id }
+        let leaf = latest ? Self.leaves(of: revision, in: tree).first : nil
         guard let document = try transaction.document(withID: id, revision: leaf ?? revision)
         else { throw HTTPFailure.missing }
         return (document, tree)
