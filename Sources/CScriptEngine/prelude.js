@@ -671,7 +671,7 @@
     }
 
     // An error of a function that renders; those that have CouchDB's form are what they are.
-    function endRenderError(error) {
+    function endRenderError(error, name) {
         var hasForm = false;
         try {
             hasForm = Array.isArray(error) && (error[0] === "error" || error[0] === "fatal")
@@ -684,7 +684,7 @@
         } catch (ignored) {}
         const message = "function raised error: " + description(error) + stack;
         scriptFunctions.log(message);
-        refuse("render_error", message);
+        refuse(name || "render_error", message);
     }
 
     function assign(target, source) {
@@ -774,7 +774,7 @@
             const method = args[0] ? args[0].method : undefined;
             return stringify(["ok", typeof result === "string" ? { path: result, method: method } : result]);
         } catch (error) {
-            return endRenderError(error);
+            return endRenderError(error, "rewrite_error");
         }
     }
 

@@ -68,7 +68,7 @@ public struct ScriptError: Error, Sendable, Equatable, CustomStringConvertible {
         "Error", "EvalError", "RangeError", "ReferenceError", "SyntaxError", "TypeError",
         "URIError",
         "unnamed_error", "compilation_error", "invalid_require_path", "not_found", "render_error",
-        "map_runtime_error", "reduce_overflow_error", "forbidden", "unauthorized",
+        "rewrite_error", "map_runtime_error", "reduce_overflow_error", "forbidden", "unauthorized",
     ]
 
     /// The message.

@@ -93,7 +93,7 @@ extension RevisionContent {
         }
         guard let data else { return nil }
         guard let bytes = data.base64Bytes else {
-            throw DatabaseError.attachmentMalformed(name, id, "has data that is not base64")
+            throw DatabaseError.attachmentData(name, id)
         }
         switch claims {
         case .verified: return (try declared(.bytes(bytes), entry, name, id), entry)

@@ -27,6 +27,13 @@ extension DatabaseError {
                 + "digest, or with its content.", documentID: id)
     }
 
+    /// Data in place that is no base64.
+    static func attachmentData(_ name: String, _ id: DocumentID) -> DatabaseError {
+        let error = attachmentMalformed(name, id, "has data that is not base64")
+        return DatabaseError(
+            error.code, error.message, documentID: id, underlying: NoBase64(name: name))
+    }
+
     static func attachmentsMalformed(_ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .invalidDocument,
@@ -113,4 +120,13 @@ extension DatabaseError {
             "The content of an attachment of document '\(id)' belongs to another document or to a blob, "
                 + "too, and stays.", documentID: id)
     }
+}
+
+/// The cause of an error about data of an attachment that is no base64.
+package struct NoBase64: Error, CustomStringConvertible {
+    /// The name of the attachment.
+    package let name: String
+
+    /// What is wrong.
+    package var description: String { "no base64" }
 }

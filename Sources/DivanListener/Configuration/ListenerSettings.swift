@@ -50,6 +50,8 @@ struct ListenerSettings: Sendable {
     /// The most rows of a view or of all documents, and of those of a partition; nil for any number.
     var mostRows: Int?
     var mostRowsOfPartition: Int?
+    /// The content of a partition, in bytes, at which edits must not make its documents longer; nil for none.
+    var largestPartition: Int?
     /// How much of the disk may be used while documents are edited, in percent; nil for all of it.
     var fullestDisk: Int?
     /// Whether clients may change the `_security` of `_users`.
@@ -62,6 +64,10 @@ struct ListenerSettings: Sendable {
     var openDatabases = OpenDatabases.users
     /// Whether the list of databases is for administrators.
     var hidesDatabaseNames = true
+    /// Whether answers can be calls of a function that a page names (JSONP).
+    var allowsCallbacks = false
+    /// Whether rules of `rewrites` stay in their database.
+    var keepsRewritesInside = true
     /// How the IDs of `_uuids` are made.
     var uuids = UUIDAlgorithm.sequential
     /// What `_up` says instead of `ok`; nil where it says that.
@@ -112,6 +118,8 @@ struct ListenerSettings: Sendable {
         default: break
         }
         uuids = UUIDAlgorithm(table)
+        allowsCallbacks = table.flag("allow_jsonp", in: ConfigurationTable.server) ?? false
+        keepsRewritesInside = table.flag("secure_rewrites", in: ConfigurationTable.server) ?? true
         hidesDatabaseNames = table.flag("admin_only_all_dbs", in: ["chttpd"]) ?? true
         switch table["couchdb", "maintenance_mode"] {
         case "true": maintenance = "maintenance_mode"
@@ -148,6 +156,7 @@ struct ListenerSettings: Sendable {
         longestAttachment = min(
             longestAttachment, table.count("max_attachment_size", in: couchdb) ?? .max)
         longestDocument = table.count("max_document_size", in: couchdb)
+        largestPartition = table.count("max_partition_size", in: couchdb)
         if table.flag("enable", in: ConfigurationTable.disk) ?? false {
             fullestDisk =
                 table.percent("interactive_database_writes_threshold", in: ConfigurationTable.disk)

@@ -115,7 +115,7 @@ extension Call {
         return try transaction.replaceLocalDocument(id, received.body, revision: base)
     }
 
-    private static func checkLocal(_ received: ReceivedDocument) throws {
+    static func checkLocal(_ received: ReceivedDocument) throws {
         guard received.body["_attachments"] == nil else {
             throw HTTPFailure.invalidDocument("Local documents have no attachments.")
         }

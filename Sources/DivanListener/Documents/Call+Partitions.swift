@@ -82,6 +82,25 @@ extension Call {
         do { try DocumentID.validate(partition: name) } catch { throw HTTPFailure.invalidID(error) }
     }
 
+    /// Refuses an edit that makes a document longer whose partition is full, where the configuration limits partitions. What replicators
+    /// bring passes, as in CouchDB.
+    ///
+    /// - Throws: `HTTPFailure` 403 (`partition_overflow`).
+    func checkPartition(_ id: DocumentID, _ change: ReceivedDocument) throws {
+        guard let limit = site.configuration.settings.largestPartition, let name = id.partition,
+            try database.isPartitioned
+        else { return }
+        let former = try database.document(withID: id)?.body.byteCount ?? 0
+        let size = change.isDeleted ? 0 : change.body.byteCount
+        let partition = try database.partition(name)
+        guard try site.partitions.take(size - former, into: partition, limit: limit) else {
+            throw HTTPFailure(
+                403, "partition_overflow",
+                "Partition limit exceeded due to update on '\(id.text)'"
+            ).ofDocument
+        }
+    }
+
     /// How many rows a list may have at most: as many as are asked for, or else as the configuration allows.
     ///
     /// - Parameters:

@@ -103,6 +103,7 @@ extension Call {
         try checkStubs(id, change, kind)
         if case .edit(let base) = kind {
             try change.checkAttachmentNames { try base.flatMap { try known(id, $0) } }
+            try checkPartition(id, change)
         }
         return change
     }

@@ -10,7 +10,6 @@ internal import DivanQuery
 extension Call {
     /// `GET`, `POST /{db}/_design/{ddoc}/_view/{name}`
     func queryView() throws -> ListenerResponse {
-        let view = try view(name(0), name(1))
         var parameters = query
         // As in CouchDB, the query counts where both say something.
         let options = try bodyOptions()
@@ -21,6 +20,8 @@ extension Call {
         for (key, value) in options where !parameters.names(key) {
             parameters[key] = Self.parameter(key, value)
         }
+        if let words = parameters["full_text"] { return try searchText(words, parameters) }
+        let view = try view(name(0), name(1))
         // An index that is not brought up to date tells less than the database.
         let isCurrent = try Self.updateMode(parameters) == .before
         let version = "\(view.version ?? "") \(view.hasReduce)"
@@ -87,7 +88,7 @@ extension Call {
     // MARK: - Rows
 
     private func isReduced(_ view: DatabaseView, _ parameters: QueryParameters) throws -> Bool {
-        try view.hasReduce && parameters.flag("reduce", default: true)
+        try view.hasReduce && parameters["bbox"] == nil && parameters.flag("reduce", default: true)
     }
 
     /// Asks a view, and prepares to write what it answers.
@@ -103,14 +104,19 @@ extension Call {
         }
         query.valueOfFailure = { ["error": "builtin_reduce_error", "reason": .string($0)] }
         let (skip, limit) = (query.skip, query.limit)
-        // Rows that are hidden do not count, so they are passed over and counted when they are written.
-        if hidesDocuments { (query.skip, query.limit) = (0, nil) }
+        let box = try parameters["bbox"].map(BoundingBox.init)
+        // Rows that are left out do not count, so they are passed over and counted when they are written.
+        let isNarrowed = hidesDocuments || box != nil
+        if isNarrowed { (query.skip, query.limit) = (0, nil) }
         let result = try query.run()
         // They stay until the client has the last one.
         try reserve(result.heldBytes)
         var listing = ViewListing(self, result, isReduced: isReduced)
-        if hidesDocuments { (listing.toSkip, listing.left) = (skip, limit ?? .max) }
+        listing.box = box
+        if isNarrowed { (listing.toSkip, listing.left) = (skip, limit ?? .max) }
         listing.showsSequence = try parameters.flag("update_seq")
+        // As in CouchDB, which then counts nothing; rows are sorted all the same.
+        listing.showsTotals = try box == nil && parameters.flag("sorted", default: true)
         if try parameters.flag("include_docs") {
             var format = DocumentFormat()
             format.budget = site.longDocuments

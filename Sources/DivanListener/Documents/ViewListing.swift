@@ -19,9 +19,13 @@ struct ViewListing: ResponseSteps {
     private let isReduced: Bool
     /// How documents are shown; nil when they are not wanted.
     var format: DocumentFormat?
+    /// Whether to tell how many rows there are, and behind how many of them these stand.
+    var showsTotals = true
     /// Whether to tell up to which change the index goes.
     var showsSequence = false
-    /// Rows to pass over, and to write at most, of those that the user may see.
+    /// What the keys of rows must meet, which are geometries then; nil for all rows.
+    var box: BoundingBox?
+    /// Rows to pass over, and to write at most, of those that the user may see and that meet the box.
     var (toSkip, left) = (0, Int.max)
     private var nextRow = 0
     private var hasBegun = false
@@ -53,7 +57,7 @@ struct ViewListing: ResponseSteps {
     private mutating func begin(_ text: inout JSONText) throws {
         hasBegun = true
         text.raw("{")
-        if !isReduced {
+        if !isReduced, showsTotals {
             text.raw("\"total_rows\":")
             // Both count what is hidden.
             if call.hidesDocuments {
@@ -78,6 +82,10 @@ struct ViewListing: ResponseSteps {
         while nextRow < end, left > 0, text.bytes.count < Self.mostBytes {
             let row = result[nextRow]
             nextRow += 1
+            let geometry = box == nil ? nil : BoundingBox.Geometry(row.key)
+            if let box {
+                guard let geometry, geometry.box.meets(box) else { continue }
+            }
             guard try isVisible(row) else { continue }
             guard toSkip == 0 else {
                 toSkip -= 1
@@ -86,7 +94,7 @@ struct ViewListing: ResponseSteps {
             left -= 1
             if hasRows { text.raw(",\n") }
             hasRows = true
-            try append(row, &text)
+            try append(row, geometry, &text)
         }
     }
 
@@ -106,15 +114,21 @@ struct ViewListing: ResponseSteps {
         return try call.database.read { try $0.document(withID: id, revision: revision) }
     }
 
-    private func append(_ row: QueryRow, _ text: inout JSONText) throws {
+    private func append(
+        _ row: QueryRow, _ geometry: BoundingBox.Geometry?, _ text: inout JSONText
+    ) throws {
         text.raw("{")
         if !isReduced {
             text.raw("\"id\":")
             text.string(row.sourceDocumentID?.text ?? "")
             text.raw(",")
         }
-        text.raw("\"key\":")
-        text.value(row.key)
+        if let geometry {
+            geometry.append(to: &text)
+        } else {
+            text.raw("\"key\":")
+            text.value(row.key)
+        }
         if isReduced, let reason = row.value?["reduce_overflow_error"],
             row.value?.object?.count == 1
         {

@@ -12,6 +12,9 @@ extension Call {
     func filter(_ name: String) throws -> FilterFunction {
         if let filter = try database.filter(named: name) { return filter }
         guard let names = DesignItem.names(name) else {
+            guard !name.hasBytePrefix("_") else {
+                throw HTTPFailure.badRequest("unknown builtin filter name")
+            }
             throw HTTPFailure.badRequest(
                 "`filter` must be of the form `designname/filtername`")
         }

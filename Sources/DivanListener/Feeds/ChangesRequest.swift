@@ -142,7 +142,9 @@ enum ChangesFilter: Sendable {
             guard let json = body["selector"] else {
                 throw HTTPFailure.badRequest("Selector must be specified in POST payload")
             }
-            self = .selector(try DocumentSelector(json: json))
+            do { self = .selector(try DocumentSelector(json: json)) } catch let error
+                as DatabaseError where error.code == .invalidQuery
+            { throw HTTPFailure.badRequest(error.message) }
         case "_view":
             let names = DesignItem.parts(query["view"] ?? "")
             guard names.count == 2 else {

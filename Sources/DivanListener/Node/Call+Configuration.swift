@@ -91,7 +91,7 @@ extension Call {
         ["jwt_keys", "jwt_auth", PasswordLockout.section].contains(section)
             || [
                 "authentication_handlers", "secret", "proxy_use_secret",
-                "users_db_security_editable",
+                "users_db_security_editable", "allow_jsonp",
             ].contains(key)
     }
 

@@ -36,7 +36,9 @@ enum ErrorResponse {
         case .attachmentNotFound: .notFound("Document is missing attachment")
         case .invalidDocument where error.underlying is DocumentTooLarge:
             HTTPFailure(413, "document_too_large", error.message).ofDocument
-        case .invalidDocument: .invalidDocument(error.message)
+        case .invalidDocument:
+            (error.underlying as? NoBase64).map { .attachmentData($0.name) }
+                ?? .invalidDocument(error.message)
         case .invalidID: invalidID(error)
         case .invalidName: HTTPFailure(400, "illegal_database_name", error.message)
         case .invalidQuery: HTTPFailure(400, "query_parse_error", error.message)

@@ -140,6 +140,9 @@ extension HTTPFailure {
     static func missingStub(_ id: DocumentID) -> HTTPFailure {
         HTTPFailure(412, "missing_stub", "Invalid attachment stub in \(id)")
     }
+    static func attachmentData(_ name: String) -> HTTPFailure {
+        badRequest("Invalid attachment data for \(name.prefix(200))").ofDocument
+    }
     static var readOnly: HTTPFailure { forbidden("This listener is read-only.") }
 }
 

@@ -295,7 +295,8 @@ package struct Router: Sendable {
         call.bodyKind = route.body
         try call.checkStranger(route)
         call.openDatabase = try open(resource, route, signedIn)
-        return try handle(call, route)
+        guard let callback = try call.callback(route) else { return try handle(call, route) }
+        return try callback.calling(with: handle(call, route))
     }
 
     /// Answers a request whose answer takes less time than to hand it to a worker; nil for all others.

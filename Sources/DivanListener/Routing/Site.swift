@@ -41,6 +41,8 @@ package final class Site: Sendable {
     let throttle: PasswordThrottle
     /// Tells when the disk is too full for edits.
     let disk: DiskMonitor
+    /// How large partitions are, where that is limited.
+    let partitions = PartitionSizes()
     /// The memory for bodies that are decoded and parsed.
     let memory: MemoryBudget
     /// The memory for bytes that wait on the network: bodies that come in, and answers that clients have not taken. It is

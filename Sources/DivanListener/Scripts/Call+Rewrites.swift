@@ -14,7 +14,10 @@ extension Call {
     func rewrite() throws -> ListenerResponse {
         let document = try design(name(0))
         let rewrites = document["rewrites"].value
-        if let rules = rewrites?.array { throw try rewritten(by: RewriteRule.rules(rules)) }
+        if let rules = rewrites?.array {
+            let isInside = site.configuration.settings.keepsRewritesInside
+            throw try rewritten(by: RewriteRule.rules(rules, isInside: isInside))
+        }
         guard rewrites?.string != nil else { throw Self.noRewriting }
         try checkScripts()
         let functions = try database.designDocuments.functions(of: document)
@@ -40,10 +43,22 @@ extension Call {
         let start = RewrittenPath(databaseName, name(0))
         for rule in rules {
             if let target = rule.target(path, request.head.method, parameters, from: start) {
-                return Rewritten(self, to: target)
+                try checkLeaving(by: request.head.method, to: target.path)
+                return Rewritten(self, to: target.path.text + target.query)
             }
         }
         throw HTTPFailure.missing
+    }
+
+    private static let readingMethods: NameSet = ["GET", "HEAD"]
+
+    /// Refuses a request that leads out of its database, unless it only reads. An author of design documents of one database could otherwise
+    /// change another one in the name of its users.
+    private func checkLeaving(by method: String, to path: RewrittenPath) throws {
+        let isInside = databaseName.hasSameBytes(as: path.components.first)
+        guard isInside || Self.readingMethods.contains(method) else {
+            throw HTTPFailure.leavingRewrite
+        }
     }
 
     // MARK: - What a function answers
@@ -65,9 +80,6 @@ extension Call {
     }
 
     /// The request that a function asks for in place of the one that came.
-    ///
-    /// A function leads out of its database only to read. An author of design documents of one database could otherwise change another
-    /// one in the name of its users.
     private func rewritten(by result: PackedValue) throws -> Rewritten {
         guard let written = result["path"] else {
             throw HTTPFailure(500, "rewrite_error", "Rewrite result must produce a new path.")
@@ -77,11 +89,8 @@ extension Call {
         let path = try rewrittenPath(String(text[..<(mark ?? text.endIndex)]))
         let method = try Self.text("method", result) ?? request.head.method
         guard HTTPHeaders.isName(method) else { throw Self.bad("method") }
-        let isInside = databaseName.hasSameBytes(as: path.components.first)
-        let reads: NameSet = ["GET", "HEAD"]
-        guard isInside || reads.contains(method) else {
-            throw HTTPFailure(500, "insecure_rewrite_rule", "too many ../.. segments")
-        }
+        try checkLeaving(by: method, to: path)
+        let reads = Self.readingMethods
         // A user who follows a link asks for nothing that changes data.
         let stays = reads.contains(method) || Self.reads(method, path.components)
         guard !reads.contains(request.head.method) || stays else {
@@ -156,5 +165,12 @@ extension Call {
         guard let value = result[name] else { return nil }
         guard let text = value.string else { throw bad(name) }
         return text
+    }
+}
+
+extension HTTPFailure {
+    /// The refusal of a rewriting that leads out of its database.
+    static var leavingRewrite: HTTPFailure {
+        HTTPFailure(500, "insecure_rewrite_rule", "too many ../.. segments")
     }
 }

@@ -32,12 +32,16 @@ struct RewriteRule {
 
     /// Reads the rules, all of them, so that a wrong one is told whichever would fit.
     ///
+    /// - Parameters:
+    ///   - list: The rules.
+    ///   - isInside: Whether they must stay in their database.
+    /// - Returns: The rules.
     /// - Throws: `HTTPFailure` 500.
-    static func rules(_ list: [JSONValue]) throws -> [RewriteRule] {
-        try list.map { try RewriteRule($0) }
+    static func rules(_ list: [JSONValue], isInside: Bool) throws -> [RewriteRule] {
+        try list.map { try RewriteRule($0, isInside) }
     }
 
-    private init(_ rule: JSONValue) throws {
+    private init(_ rule: JSONValue, _ isInside: Bool) throws {
         guard let rule = rule.object else {
             throw HTTPFailure(500, "rewrite_error", "A rule of `rewrites` is no object.")
         }
@@ -45,20 +49,20 @@ struct RewriteRule {
             throw HTTPFailure(500, "error", "invalid_rewrite_target")
         }
         method = rule["method"]?.string ?? Self.star
-        from = try Self.parts(rule["from"] ?? .string(Self.star))
-        self.to = try Self.parts(to)
+        from = try Self.parts(rule["from"] ?? .string(Self.star), isInside)
+        self.to = try Self.parts(to, isInside)
         query = rule["query"]?.object ?? [:]
         formats = rule["formats"]?.object ?? [:]
     }
 
-    /// The components of a pattern. Two levels up is the database, and no pattern leads out of it.
-    private static func parts(_ pattern: JSONValue) throws -> [Part] {
+    /// The components of a pattern. Two levels up is the database, and no pattern leads out of it that must stay.
+    private static func parts(_ pattern: JSONValue, _ isInside: Bool) throws -> [Part] {
         guard let text = pattern.string else {
             throw HTTPFailure(500, "rewrite_error", "`from` and `to` of a rule must be strings.")
         }
         let words = text.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-        guard words.count(where: { $0 == ".." }) <= 2 else {
-            throw HTTPFailure(500, "insecure_rewrite_rule", "too many ../.. segments")
+        guard !isInside || words.count(where: { $0 == ".." }) <= 2 else {
+            throw HTTPFailure.leavingRewrite
         }
         return words.map { word in
             if word == star { return .star }
@@ -75,10 +79,10 @@ struct RewriteRule {
     ///   - method: The method.
     ///   - parameters: The parameters of the request; see ``parameters(of:)``.
     ///   - start: The path of the design document.
-    /// - Returns: The target of the new request; nil where the rule does not fit.
+    /// - Returns: The target of the new request, as path and query; nil where the rule does not fit.
     func target(
         _ path: [String], _ method: String, _ parameters: JSONObject, from start: RewrittenPath
-    ) -> String? {
+    ) -> (path: RewrittenPath, query: String)? {
         let method = method == "HEAD" ? "GET" : method
         guard self.method == Self.star || self.method.hasSameBytes(as: method),
             let (bound, rest) = bind(path)
@@ -91,16 +95,16 @@ struct RewriteRule {
         var target = start
         for part in to {
             switch part {
-            // The pattern was checked: it stays in the database.
+            // Above the root is the root.
             case .word(let word): _ = target.follow(word)
             case .variable(let name):
                 target.append(final[name].map(Self.text) ?? "undefined")
             case .star:
                 for name in rest { target.append(name) }
-                return target.text + Self.queryText(final)
+                return (target, Self.queryText(final))
             }
         }
-        return target.text + Self.queryText(final)
+        return (target, Self.queryText(final))
     }
 
     /// What the variables of `from` stand for in a path, and what is left for the star at its end; nil where it does not fit.

@@ -25,6 +25,15 @@ public struct FullTextRow: Sendable {
         public var term: Int
     }
 
+    /// The row with its document, where that did not come along.
+    ///
+    /// - Parameter document: The document.
+    /// - Returns: The row.
+    package func with(_ document: Document) -> FullTextRow {
+        FullTextRow(
+            documentID: documentID, score: score, document: document, index: index, items: items)
+    }
+
     /// The indexed texts of the document, in the order of the key paths; empty without the document.
     public var texts: [String] {
         document.map { DocumentTexts(index.keyPaths).texts(of: $0) } ?? []

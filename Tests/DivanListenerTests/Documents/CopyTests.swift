@@ -35,7 +35,10 @@ import Testing
 
     @Test(arguments: ["", "_local/"], written.indices)
     func `a destination is read in the same way for both kinds`(kind: String, index: Int) throws {
-        let (destination, name) = Self.written[index]
+        let (plain, name) = Self.written[index]
+        let root = "/db%2Fx/"
+        let destination =
+            plain.hasPrefix(root) ? root + kind + plain.dropFirst(root.count) : kind + plain
         let first = site.send("PUT", "/db%2Fx/\(kind)l", #"{"n":1}"#)
         let old = try #require(first.json["rev"]?.string)
         func copy(_ query: String = "", _ end: String = "") -> TestAnswer {
@@ -87,13 +90,25 @@ import Testing
         }
     }
 
-    @Test func `a document and a local one are not copied to each other by a name with a prefix`() {
-        site.send("PUT", "/db%2Fx/d", "{}")
-        site.send("PUT", "/db%2Fx/_local/l", "{}")
-        for (source, destination) in [("d", "_local/m"), ("_local/l", "_design/m")] {
-            let answer = site.send(
-                "COPY", "/db%2Fx/\(source)", "", ["Destination": destination])
-            #expect(answer.status == 400, "\(answer.text)")
+    @Test func `a document is copied to a local one, and a local one to a document`() {
+        site.send("PUT", "/db%2Fx/d", #"{"n":1}"#)
+        site.send("PUT", "/db%2Fx/_local/l", #"{"n":2}"#)
+        func copy(_ source: String, _ destination: String) -> TestAnswer {
+            site.send("COPY", "/db%2Fx/\(source)", "", ["Destination": destination])
         }
+        let local = copy("d", "_local/m")
+        #expect(local.status == 201 && local.json["id"] == "_local/m" && local.json["rev"] == "0-1")
+        #expect(site.send("GET", "/db%2Fx/_local/m").json["n"] == 1)
+        #expect(copy("d", "_local/m").status == 409)
+        #expect(copy("d", "_local/m?rev=0-1").json["rev"] == "0-2")
+
+        #expect(copy("_local/l", "m").status == 201)
+        #expect(site.send("GET", "/db%2Fx/m").json["n"] == 2)
+        #expect(copy("_local/l", "m").status == 409)
+        #expect(copy("_local/l", "_local/_divan%2Fx").status == 404)
+
+        // A local document has no attachments, so nothing is dropped.
+        site.send("PUT", "/db%2Fx/f/text", "content", ["Content-Type": "text/plain"])
+        #expect(copy("f", "_local/f").status == 400)
     }
 }

@@ -107,6 +107,24 @@ import Testing
         #expect(get("/unbound").json["reason"] == "missing")
     }
 
+    @Test func `rules lead out of the database where that is configured, and only to read`() throws
+    {
+        try save([
+            ["from": "uuids", "to": "../../../_uuids"],
+            ["from": "far/*", "to": "../../../../../*"],
+        ])
+        #expect(get("/uuids").json["error"] == "insecure_rewrite_rule")
+        site.send("PUT", "/_node/_local/_config/chttpd/secure_rewrites", #""false""#)
+        #expect(get("/uuids").json["uuids"]?.array?.count == 1)
+        // Above the root is the root.
+        #expect(get("/far/db/d1").json["n"] == 1)
+        #expect(send("PUT", "/far/new").json["error"] == "insecure_rewrite_rule")
+        #expect(site.send("GET", "/new").status == 404)
+        #expect(send("PUT", "/far/db/new", "{}").status == 201)
+        site.send("PUT", "/_node/_local/_config/chttpd/secure_rewrites", #""true""#)
+        #expect(get("/uuids").json["error"] == "insecure_rewrite_rule")
+    }
+
     @Test func `a name that a client writes is a name and leads nowhere else`() throws {
         _ = try site.manager.database(named: "other")
         try save([["from": "x/:id", "to": "../../:id"], ["from": "all/*", "to": "../../*"]])
