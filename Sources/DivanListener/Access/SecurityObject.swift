@@ -14,6 +14,12 @@ internal import DivanModel
 struct SecurityObject: Sendable {
     private static let documentID: DocumentID = "\(Call.hiddenPrefix)security"
 
+    /// That of a database for server administrators alone.
+    static let adminsOnly: JSONObject = [
+        "members": ["roles": [.string(ListenerUser.adminRole)]],
+        "admins": ["roles": [.string(ListenerUser.adminRole)]],
+    ]
+
     private struct Group {
         var names: NameSet = []
         var roles: NameSet = []

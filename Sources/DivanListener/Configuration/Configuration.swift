@@ -68,6 +68,9 @@ final class Configuration: Sendable {
     /// What the listener makes of the texts.
     var settings: ListenerSettings { state.withLock { $0.settings } }
 
+    /// The name of the database of users, which is asked for with each request.
+    var usersDatabase: String { state.withLock { $0.settings.usersDatabase } }
+
     /// What was set.
     var table: ConfigurationTable { state.withLock { $0.table } }
 
@@ -80,9 +83,13 @@ final class Configuration: Sendable {
     ///   - key: The key.
     ///   - text: The text; nil to remove the key.
     ///   - isKept: Whether it is kept on the disk.
+    ///   - check: Throws where what would count then cannot be.
     /// - Throws: `HTTPFailure` 400 when there is no room or the name or text cannot be kept, 403 when clients may change
-    ///   nothing, 500 when the file cannot be written.
-    func set(_ section: String, _ key: String, to text: String?, isKept: Bool) throws {
+    ///   nothing, 500 when the file cannot be written; what `check` throws. Nothing is changed then.
+    func set(
+        _ section: String, _ key: String, to text: String?, isKept: Bool,
+        check: (ListenerSettings) throws -> Void = { _ in }
+    ) throws {
         guard !isFrozen else { throw Self.frozen }
         if let text { try Self.check(section, key, text) }
         try writing.withLock { _ in
@@ -97,6 +104,7 @@ final class Configuration: Sendable {
                         "The configuration is full; delete keys that nothing needs.")
                 }
             }
+            try check(ListenerSettings(table, options))
             if isKept { try write(kept) }
             let (newKept, newTable) = (kept, table)
             state.withLock { state in
@@ -108,11 +116,13 @@ final class Configuration: Sendable {
 
     /// Forgets what is not on the disk, and reads what is.
     ///
-    /// - Throws: `HTTPFailure` when the file is malformed.
-    func reload() throws {
+    /// - Parameter check: Throws where what would count then cannot be.
+    /// - Throws: `HTTPFailure` when the file is malformed; what `check` throws. Nothing is changed then.
+    func reload(check: (ListenerSettings) throws -> Void = { _ in }) throws {
         guard !isFrozen else { return }
         try writing.withLock { _ in
             let kept = try Self.load(path)
+            try check(ListenerSettings(kept, options))
             state.withLock { state in
                 state.kept = kept
                 apply(kept, &state)

@@ -23,6 +23,8 @@ enum ConfigurationRule: Sendable {
     case field
     /// The domain of a cookie.
     case domain
+    /// The name of a database in which users may be.
+    case usersDatabase
     /// A secret, which is never empty.
     case secret
     /// The claims that a token must have.
@@ -55,8 +57,7 @@ enum ConfigurationRule: Sendable {
             (users, "timeout", .count()), (users, "allow_persistent_cookies", .flag),
             (users, "cookie_domain", .domain), (users, "secret", .secret),
             (users, "same_site", .choice(["", "none", "lax", "strict"])),
-            // In a database of another name passwords would be stored as they are sent.
-            (users, "authentication_db", .choice([SystemDatabase.users.rawValue])),
+            (users, "authentication_db", .usersDatabase),
             (users, "proxy_use_secret", .flag), (users, "users_db_public", .flag),
             (users, "hash_algorithms", .words(["sha", "sha256", "sha384", "sha512"])),
             (lockout, "mode", .choice(PasswordLockout.Mode.allCases.map(\.rawValue))),
@@ -103,6 +104,7 @@ enum ConfigurationRule: Sendable {
         case .visible: return table.visible("k", in: ["s"]) != nil
         case .field: return table.field("k", in: ["s"]) != nil
         case .domain: return table.visible("k", in: ["s"]) != nil && !text.contains(";")
+        case .usersDatabase: return SystemDatabase.mayBeUsers(text)
         case .secret: return !text.isEmpty
         case .claims: return ConfiguredTokens.claims(text) != nil
         case .tokenKey(let name): return ConfiguredTokens.isKey(text, named: name) ?? true
@@ -124,6 +126,8 @@ enum ConfigurationRule: Sendable {
         case .visible: "a text of visible ASCII characters and spaces"
         case .field: "the name of a header field"
         case .domain: "the name of a domain, without a semicolon"
+        case .usersDatabase:
+            "the name of a database, and none that the listener has for other things"
         case .secret: "a text that is not empty"
         case .tokenKey:
             "the base64 of a key under `hmac:`, and a public key as PEM under `rsa:` or `ec:`"

@@ -54,9 +54,11 @@ struct ListenerSettings: Sendable {
     var largestPartition: Int?
     /// How much of the disk may be used while documents are edited, in percent; nil for all of it.
     var fullestDisk: Int?
-    /// Whether clients may change the `_security` of `_users`.
+    /// The name of the database of users.
+    var usersDatabase = SystemDatabase.users.rawValue
+    /// Whether clients may change the `_security` of the database of users.
     var allowsUsersSecurity = true
-    /// Whether clients without a name may make an account, where the `_security` of `_users` names no members.
+    /// Whether clients without a name may make an account, where the `_security` of the database of users names no members.
     var allowsSignUp = false
     /// The properties of accounts that every user may read; empty where each user reads the own account alone.
     var publicUserFields: [String] = []
@@ -101,6 +103,9 @@ struct ListenerSettings: Sendable {
         // In CouchDB, too, this comes before: without it no client makes the database of users an open one.
         allowsSignUp = isEditable ?? false
         let users = ConfigurationTable.authentication
+        if let name = table.text("authentication_db", in: users), SystemDatabase.mayBeUsers(name) {
+            usersDatabase = name
+        }
         if table.flag("users_db_public", in: users) ?? false {
             publicUserFields = ConfigurationTable.words(
                 of: table.text("public_fields", in: users) ?? "")

@@ -75,7 +75,7 @@ struct EdgeDocument: Sendable {
     /// The users of a hub, also deleted ones, whose documents have no more than their IDs; and not the design document beside
     /// them, which each server has of its own.
     private static let users: JSONObject = [
-        "_id": ["$gte": .string(UserDocument.prefix), "$lt": "org.couchdb.user;"]
+        "_id": ["$gte": .string(UserDocument.prefix), "$lt": .string(UserDocument.end.text)]
     ]
 
     /// Whether a document is as the edge has written it, whatever has become of its replication.

@@ -39,7 +39,7 @@ extension EdgeSupervisor {
         else { return [] }
         var options = AllDocumentsOptions()
         options.startID = DocumentID(UserDocument.prefix)
-        options.endID = DocumentID("org.couchdb.user;")
+        options.endID = UserDocument.end
         options.limit = ListenerHub.mostDatabases.addingSaturated(1)
         var names: [String] = []
         try database.forEachDocumentID(options) { id in

@@ -239,7 +239,12 @@ final class EdgeSupervisor: Sendable {
                 names.insert(EdgeRules.database(ofUser: name))
             }
         }
-        let wanted = names.filter { $0.utf8.first != UInt8(ascii: "_") && !rules.isLeftOut($0) }
+        let site = look.site
+        // Nor those that the listener has for itself, such as one of users.
+        let wanted = names.filter { name in
+            name.utf8.first != UInt8(ascii: "_") && !rules.isLeftOut(name)
+                && site.systemDatabase(named: name) == nil
+        }
         guard wanted.count <= limit else {
             throw ReplicationError(
                 .invalidSetting,

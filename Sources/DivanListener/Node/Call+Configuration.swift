@@ -58,7 +58,7 @@ extension Call {
     /// `POST /_node/{node}/_config/_reload`
     func reloadConfiguration() throws -> ListenerResponse {
         try checkNode()
-        try site.configuration.reload()
+        try site.reconfigure { try site.configuration.reload(check: $0) }
         return .done()
     }
 
@@ -71,8 +71,11 @@ extension Call {
                 )
             }
             if let text { try ConfigurationRule.check(section, key, text) }
-            try site.configuration.set(
-                section, key, to: text, isKept: headers["X-Couch-Persist"] != "false")
+            try site.reconfigure {
+                try site.configuration.set(
+                    section, key, to: text, isKept: headers["X-Couch-Persist"] != "false",
+                    check: $0)
+            }
             // Names only: a text may be a secret.
             Log.listener.info("The configuration of \(section)/\(key) was changed by a client.")
             return
@@ -90,7 +93,7 @@ extension Call {
     private static func decidesWhoGetsIn(_ section: String, _ key: String) -> Bool {
         ["jwt_keys", "jwt_auth", PasswordLockout.section].contains(section)
             || [
-                "authentication_handlers", "secret", "proxy_use_secret",
+                "authentication_db", "authentication_handlers", "secret", "proxy_use_secret",
                 "users_db_security_editable", "allow_jsonp",
             ].contains(key)
     }

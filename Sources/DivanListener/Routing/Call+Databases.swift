@@ -94,7 +94,9 @@ extension Call {
             }
             // Those of other databases as well, as CouchDB names them: "shop/_users".
             let last = databaseName.utf8.split(separator: UInt8(ascii: "/")).last
-            guard last.flatMap({ SystemDatabase(rawValue: String(Substring($0))) }) == nil else {
+            guard systemDatabase == nil,
+                last.flatMap({ SystemDatabase(rawValue: String(Substring($0))) }) == nil
+            else {
                 throw HTTPFailure.badRequest("Cannot partition a system database")
             }
             return true
@@ -229,8 +231,7 @@ extension Call {
         guard stored.isEmpty, site.configuration.settings.openDatabases == .admins else {
             return .json(.object(stored))
         }
-        let admins: JSONValue = ["roles": [.string(ListenerUser.adminRole)]]
-        return .json(["members": admins, "admins": admins])
+        return .json(.object(SecurityObject.adminsOnly))
     }
 
     /// `PUT /{db}/_security`

@@ -102,7 +102,7 @@ extension Call {
         var context: JSONObject = ["name": user.name.map { .string($0) } ?? .null]
         context["roles"] = .array(user.roles.sorted().map { .string($0) })
         var info: JSONObject = [
-            "authentication_db": .string(SystemDatabase.users.rawValue),
+            "authentication_db": .string(site.configuration.usersDatabase),
             "authentication_handlers": .array(site.guardian.methods.map { .string($0) }),
         ]
         if let method = user.method { info["authenticated"] = .string(method) }

@@ -435,8 +435,8 @@ package struct Router: Sendable {
     {
         (route.pattern == "/{db}/{doc}" && route.method == "PUT"
             || route.pattern == "/{db}" && route.method == "POST")
-            && target.components.first == SystemDatabase.users.rawValue
             && site.configuration.settings.allowsSignUp
+            && target.components.first.flatMap(site.systemDatabase(named:)) == .users
             && !(request.identity?.isProven ?? false)
     }
 

@@ -87,10 +87,13 @@ package final class Site: Sendable {
         case .everybodyOnLoopback:
             accounts = try Accounts(directory: directory, configuration: configuration)
         case .users(let passwords):
+            let users: @Sendable () -> Database? = { [manager, configuration] in
+                manager[configuration.usersDatabase]
+            }
             accounts = try Accounts(
                 directory: directory, passwords: passwords, configuration: configuration,
-                isBlocked: { [manager] name in UserDocument.isBlocked(name, in: manager) },
-                others: { [manager] name in UserDocument.account(name, in: manager) })
+                isBlocked: { name in UserDocument.isBlocked(name, in: users()) },
+                others: { name in UserDocument.account(name, in: users()) })
         }
         var allowsAnonymousAdmin = false
         if case .everybodyOnLoopback = options.access { allowsAnonymousAdmin = true }
@@ -125,7 +128,7 @@ package final class Site: Sendable {
 
     /// Has the functions of a database's design documents run, unless the app has said what runs them.
     func prepare(_ database: Database) {
-        if SystemDatabase(rawValue: database.name) == .users { UsersDesign.register(in: database) }
+        if systemDatabase(named: database.name) == .users { UsersDesign.register(in: database) }
         guard database.designDocuments.isUndecided else { return }
         database.designDocuments.enable(
             options.scripts, validates: true, makesIndexes: !options.readOnly)
@@ -136,7 +139,7 @@ package final class Site: Sendable {
         guard !manager.databaseExists(named: name) else { throw HTTPFailure.databaseExists }
         let database = try manager.database(named: name, partitioned: partitioned)
         if let limit = options.revisionLimit { try database.setRevisionLimit(limit) }
-        if SystemDatabase(rawValue: name) == .users { try UsersDesign.add(to: database) }
+        if systemDatabase(named: name) == .users { try takeUsers(database) }
         updates.note(.created, name)
     }
 

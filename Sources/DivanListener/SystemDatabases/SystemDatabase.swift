@@ -12,7 +12,8 @@ internal import DivanModel
 /// them; where a `_security` of theirs lets others in, those see and change the documents of users
 /// that are their own.
 enum SystemDatabase: String, Sendable, CaseIterable {
-    /// A document for each user; see `UserDocument`.
+    /// A document for each user; see `UserDocument`. The configuration may name another database in its place; see
+    /// `Site.systemDatabase(named:)`.
     case users = "_users"
     /// A document for each replication; see `ReplicatorDatabase`.
     case replicator = "_replicator"
@@ -53,7 +54,7 @@ enum SystemDatabase: String, Sendable, CaseIterable {
 
 extension Call {
     /// The system database that the path names; nil for the app's.
-    var systemDatabase: SystemDatabase? { resource.database.flatMap(SystemDatabase.init) }
+    var systemDatabase: SystemDatabase? { resource.database.flatMap(site.systemDatabase(named:)) }
 
     /// A change of a document as it is stored: in a system database more is asked of it.
     func prepared(_ id: DocumentID, _ received: ReceivedDocument, _ kind: ChangeKind) throws

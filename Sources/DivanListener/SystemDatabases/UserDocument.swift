@@ -5,7 +5,7 @@ internal import DivanJSON
 internal import DivanModel
 internal import DivanSystem
 
-/// A document of `_users`: a user who may sign in.
+/// A document of the database of users, which is `_users` unless configured: a user who may sign in.
 ///
 ///     {"_id": "org.couchdb.user:ann", "name": "ann", "type": "user", "roles": ["staff"],
 ///      "password": "secret"}                               as it is sent
@@ -17,6 +17,8 @@ internal import DivanSystem
 enum UserDocument {
     /// How the IDs of such documents begin.
     static let prefix = "org.couchdb.user:"
+    /// What stands behind the last of such IDs.
+    static let end: DocumentID = "org.couchdb.user;"
 
     /// The longest that a user may make an account, in bytes: it is read for each request in the user's name, also where the
     /// password is wrong, before any other client is served.
@@ -149,6 +151,13 @@ enum UserDocument {
         ]
     }
 
+    /// Whether a document is an account with a password that was not hashed.
+    static func hasPassword(_ document: Document) -> Bool {
+        guard document.id.text.hasBytePrefix(prefix), let password = document.body["password"]
+        else { return false }
+        return !password.isNull
+    }
+
     // MARK: - Signing in
 
     /// The live revisions of a document, the winner first.
@@ -170,20 +179,18 @@ enum UserDocument {
     /// While the document has conflicting revisions, the user has the roles that all of them have, and signs in with
     /// a password that all of them have; without one, not at all. Nothing in a revision proves who made it, so
     /// none of them may give what another one does not.
-    static func account(_ name: String, in manager: Manager) -> AccountsFile.User? {
-        account(of: branches(name, in: manager))
+    static func account(_ name: String, in database: Database?) -> AccountsFile.User? {
+        account(of: branches(name, in: database))
     }
 
     /// Whether the document of a user has conflicting revisions, by which the user cannot sign in.
-    static func isBlocked(_ name: String, in manager: Manager) -> Bool {
-        let branches = branches(name, in: manager)
+    static func isBlocked(_ name: String, in database: Database?) -> Bool {
+        let branches = branches(name, in: database)
         return branches.count > 1 && account(of: branches) == nil
     }
 
-    private static func branches(_ name: String, in manager: Manager) -> [Document] {
-        guard
-            let database = try? manager.existingDatabase(named: SystemDatabase.users.rawValue),
-            let branches = try? branches(DocumentID(prefix + name), in: database)
+    private static func branches(_ name: String, in database: Database?) -> [Document] {
+        guard let database, let branches = try? branches(DocumentID(prefix + name), in: database)
         else { return [] }
         return branches
     }

@@ -4,7 +4,7 @@ internal import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
 
-/// The document `_design/_auth` of `_users`, which clients of CouchDB look for, and which says the rules of that database to
+/// The document `_design/_auth` of the database of users, which clients of CouchDB look for, and which says the rules of that database to
 /// a CouchDB that it is replicated to.
 ///
 /// Here the listener itself checks accounts (`UserDocument`), so a function of its own stands for the one in the document.
@@ -19,8 +19,18 @@ enum UsersDesign {
             id, ["language": "javascript", "validate_doc_update": .string(function)], parent: nil)
     }
 
-    /// Has nothing run its function. Another one that was stored in its place is run.
+    /// The name of the rule that passwords are not kept.
+    private static let rule = "accounts have hashes of passwords"
+
+    /// Has nothing run its function, and no password stored as it is, by whatever way it comes. Another function that was
+    /// stored in place of this one is run.
     static func register(in database: Database) {
+        if database.validation(named: rule) == nil {
+            database.setValidation(named: rule) { revision, context in
+                guard UserDocument.hasPassword(revision) else { return }
+                throw context.rejection("An account has the hash of a password, and not itself.")
+            }
+        }
         guard database.validation(named: id.text) == nil else { return }
         if let stored = try? database.document(withID: id),
             !function.hasSameBytes(as: stored["validate_doc_update"].string)
@@ -28,6 +38,12 @@ enum UsersDesign {
             return
         }
         database.setValidation(named: id.text) { _, _ in }
+    }
+
+    /// Undoes `register`: the database is none of users any more.
+    static func unregister(in database: Database) {
+        database.removeValidation(named: rule)
+        database.removeValidation(named: id.text)
     }
 
     /// The rules as a validation function.

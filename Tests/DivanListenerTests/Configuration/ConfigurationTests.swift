@@ -212,7 +212,10 @@ import Testing
         ),
         ("chttpd_auth/timeout", "soon", "a whole number from 1 to 9007199254740992"),
         ("chttpd_auth/same_site", "loose", "one of nothing, `none`, `lax`, `strict`"),
-        ("chttpd_auth/authentication_db", "users", "one of `_users`"),
+        (
+            "chttpd_auth/authentication_db", "_dbs",
+            "the name of a database, and none that the listener has for other things"
+        ),
         ("couchdb/default_security", "nobody", "one of `admin_only`, `admin_local`, `everyone`"),
         ("couchdb/maintenance_mode", "maybe", "one of `true`, `false`, `nolb`"),
         ("uuids/algorithm", "dice", "one of `random`, `sequential`, `utc_random`, `utc_id`"),

@@ -45,6 +45,17 @@ import Testing
         #expect(edge.edge.report.entries.keys.sorted() == ["r1", "r2"])
     }
 
+    @Test func `a database of users is not followed, whatever its name`() async throws {
+        let edge = try EdgeHost(of: hub, ["r*"])
+        try edge.site.configuration.set(
+            "chttpd_auth", "authentication_db", to: "r-accounts", isKept: false)
+        _ = try edge.manager.database(named: "r-accounts")
+        try edge.save(1, "a", in: "r1")
+        try await eventually { try hub.has(1, "a", in: "r1") }
+        #expect(!hub.manager.databaseExists(named: "r-accounts"))
+        #expect(edge.edge.report.entries.keys.sorted() == ["r1"])
+    }
+
     @Test func `a partitioned database is made as one`() async throws {
         _ = try hub.manager.database(named: "down", partitioned: true)
         let edge = try EdgeHost(of: hub, ["down", "up"])
