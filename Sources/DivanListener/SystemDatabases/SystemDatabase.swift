@@ -129,6 +129,16 @@ extension Call {
         }
     }
 
+    /// Whether a client without a name asks for an account, where the configuration lets such clients in: there is none for them.
+    func asksForAccount(_ route: Route) -> Bool {
+        guard user.name == nil, user.roles.isEmpty, systemDatabase == .users,
+            route.method == "GET", route.pattern == "/{db}/{doc}",
+            documentID.text.hasBytePrefix(UserDocument.prefix)
+        else { return false }
+        let settings = site.configuration.settings
+        return settings.allowsSignUp || settings.openDatabases == .everyone
+    }
+
     /// Refuses what a user who is no administrator may not do in a system database.
     func checkSystemAccess(_ route: Route, isMember: Bool) throws {
         guard !user.isAdmin, systemDatabase != nil else { return }
@@ -136,6 +146,7 @@ extension Call {
             guard try isOpenToClients else { throw onlyAdmins }
             return
         }
+        if asksForAccount(route), try isOpenToClients { throw HTTPFailure.missing }
         guard systemDatabase == .users, user.name != nil, isMember, try letsUsersIn else {
             throw onlyAdministrators(of: route)
         }
