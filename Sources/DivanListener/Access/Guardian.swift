@@ -11,7 +11,7 @@ internal import DivanJSON
 /// name of the loopback, and whose `Origin`, if there is one, is such a name too or was allowed.
 ///
 /// **Cookies** are sent by browsers also when a foreign page makes the request, so a cookie counts
-/// only if the `Origin` is the listener's own or was allowed with credentials. A password counts always: no
+/// only if the `Origin` is the listener's own or was allowed with credentials. A password counts from everywhere: no
 /// page can have a browser send one.
 struct Guardian: Sendable {
     /// Whether every client is an administrator without signing in, as `everybodyOnLoopback` says.
@@ -108,7 +108,7 @@ struct Guardian: Sendable {
         return try recognised(head, mayTakeLong: true) ?? anonymous
     }
 
-    /// The user by what stands in the request.
+    /// The user by what stands in the request. A session that holds counts before a name and password beside it.
     private func recognised(_ head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
         if allowsAnonymousAdmin { return ListenerUser(roles: [ListenerUser.adminRole]) }
         let settings = accounts.settings
@@ -120,6 +120,8 @@ struct Guardian: Sendable {
                 }
                 if let tokens { return try tokens.user(token, now: Accounts.now) }
             }
+            // What is no session beside it is passed over.
+            if let user = try? sessionUser(of: head) { return user }
             guard let (name, password) = Self.credentials(authorization) else {
                 throw Self.isBroken(authorization)
                     ? HTTPFailure.badRequest("Authorization header has invalid base64 value")
@@ -133,11 +135,18 @@ struct Guardian: Sendable {
         } else if let user = try proxy?.user(of: head.headers) {
             return user
         }
-        guard let token = Self.cookie(head), isOwnOrigin(head) else { return anonymous }
+        return try sessionUser(of: head) ?? anonymous
+    }
+
+    /// The user of the cookie; nil where there is none that counts.
+    ///
+    /// - Throws: `HTTPFailure` 400 where it is no session of any server.
+    private func sessionUser(of head: RequestHead) throws -> ListenerUser? {
+        guard let token = Self.cookie(head), isOwnOrigin(head) else { return nil }
         guard token.isEmpty || Accounts.isWellFormed(cookie: token) else {
             throw Self.malformedCookie
         }
-        guard case (var user, let end)? = accounts.user(cookie: token) else { return anonymous }
+        guard case (var user, let end)? = accounts.user(cookie: token) else { return nil }
         // Past a tenth of its time it is renewed.
         let seconds = accounts.settings.sessionSeconds
         if end - Accounts.now < seconds - seconds / 10 { user.wantsRenewal = true }

@@ -178,6 +178,33 @@ import Testing
             site.send("DELETE", "/_session").headers["Set-Cookie"]?.contains("Max-Age=0") == true)
     }
 
+    @Test func `a session that holds counts before a name and password beside it`() throws {
+        let site = try TestSite { $0.access = .users(["ann": "secret", "eve": "right"]) }
+        let form: HTTPHeaders = ["Content-Type": "application/x-www-form-urlencoded"]
+        let login = site.send("POST", "/_session", "name=ann&password=secret", form)
+        let token = String(try #require(login.headers["Set-Cookie"]).prefix { $0 != ";" })
+        func session(_ cookie: String, _ password: String, _ origin: String? = nil) -> TestAnswer {
+            var headers = basic("eve", password)
+            headers["Cookie"] = cookie
+            headers["Origin"] = origin
+            return site.send("GET", "/_session", "", headers)
+        }
+        for password in ["right", "wrong"] {
+            let answer = session(token, password)
+            #expect(answer.json["userCtx"]?["name"]?.string == "ann")
+            #expect(answer.json["info"]?["authenticated"] == "cookie")
+        }
+        // One that has ended, is forged or comes from a foreign page leaves it to the password.
+        let forged = String(token.dropLast(4) + "AAAA")
+        for (cookie, origin) in [
+            (forged, nil), ("AuthSession=", nil), ("AuthSession=garbage", nil),
+            (token, "https://evil.example"),
+        ] {
+            #expect(session(cookie, "right", origin).json["userCtx"]?["name"] == "eve", "\(cookie)")
+            #expect(session(cookie, "wrong", origin).status == 401, "\(cookie)")
+        }
+    }
+
     @Test func `a cookie ends, and is renewed while it is used`() throws {
         let accounts = try Accounts(directory: nil, passwords: Self.users)
         let header = accounts.cookie(for: "bob:b", secure: true, now: 1_000)
