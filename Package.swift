@@ -168,8 +168,8 @@ let package = Package(
             dependencies: [
                 "DivanDesign", "DivanReplication", "DivanMaintenance", "DivanQuery",
                 "DivanDatabase",
-                "DivanHTTP", "DivanJSON", "DivanLogging", "DivanModel", "DivanSystem",
-                "CMicroHTTPD",
+                "DivanHTTP", "DivanJSON", "DivanLogging", "DivanModel", "DivanPlatform",
+                "DivanSystem", "CMicroHTTPD",
                 "COpenSSL",
             ]
         ),

@@ -25,6 +25,8 @@ enum ConfigurationRule: Sendable {
     case domain
     /// The name of a database in which users may be.
     case usersDatabase
+    /// A list of regular expressions; a text of another form is kept as it is.
+    case expressions
     /// A secret, which is never empty.
     case secret
     /// The claims that a token must have.
@@ -58,6 +60,7 @@ enum ConfigurationRule: Sendable {
             (users, "cookie_domain", .domain), (users, "secret", .secret),
             (users, "same_site", .choice(["", "none", "lax", "strict"])),
             (users, "authentication_db", .usersDatabase),
+            (users, "password_regexp", .expressions),
             (users, "proxy_use_secret", .flag), (users, "users_db_public", .flag),
             (users, "hash_algorithms", .words(["sha", "sha256", "sha384", "sha512"])),
             (lockout, "mode", .choice(PasswordLockout.Mode.allCases.map(\.rawValue))),
@@ -105,6 +108,7 @@ enum ConfigurationRule: Sendable {
         case .field: return table.field("k", in: ["s"]) != nil
         case .domain: return table.visible("k", in: ["s"]) != nil && !text.contains(";")
         case .usersDatabase: return SystemDatabase.mayBeUsers(text)
+        case .expressions: return PasswordRequirements.mayBe(text)
         case .secret: return !text.isEmpty
         case .claims: return ConfiguredTokens.claims(text) != nil
         case .tokenKey(let name): return ConfiguredTokens.isKey(text, named: name) ?? true
@@ -128,6 +132,8 @@ enum ConfigurationRule: Sendable {
         case .domain: "the name of a domain, without a semicolon"
         case .usersDatabase:
             "the name of a database, and none that the listener has for other things"
+        case .expressions:
+            "a list of regular expressions, \(PasswordRequirements.most) at most, as `[{\".{10,}\", \"reason\"}]`"
         case .secret: "a text that is not empty"
         case .tokenKey:
             "the base64 of a key under `hmac:`, and a public key as PEM under `rsa:` or `ec:`"

@@ -56,6 +56,8 @@ struct ListenerSettings: Sendable {
     var fullestDisk: Int?
     /// The name of the database of users.
     var usersDatabase = SystemDatabase.users.rawValue
+    /// What passwords of accounts must be like.
+    var passwords = PasswordRequirements(nil)
     /// Whether clients may change the `_security` of the database of users.
     var allowsUsersSecurity = true
     /// Whether clients without a name may make an account, where the `_security` of the database of users names no members.
@@ -106,6 +108,7 @@ struct ListenerSettings: Sendable {
         if let name = table.text("authentication_db", in: users), SystemDatabase.mayBeUsers(name) {
             usersDatabase = name
         }
+        passwords = PasswordRequirements(table.text("password_regexp", in: users))
         if table.flag("users_db_public", in: users) ?? false {
             publicUserFields = ConfigurationTable.words(
                 of: table.text("public_fields", in: users) ?? "")

@@ -40,7 +40,8 @@ extension Call {
         else { return item }
         do {
             return .document(
-                try SystemDatabase.users.prepared(id, given, by: user, editing: nil))
+                try SystemDatabase.users.prepared(
+                    id, given, by: user, editing: nil, site.configuration.settings))
         } catch { return .refused(try refusal(error, id, given, body)) }
     }
 

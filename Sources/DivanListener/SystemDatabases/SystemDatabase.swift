@@ -27,17 +27,19 @@ enum SystemDatabase: String, Sendable, CaseIterable {
     ///   - received: The change.
     ///   - user: Who makes it.
     ///   - base: The revision that a user edits who is no administrator.
+    ///   - settings: What is configured.
     /// - Returns: The change as it is stored.
-    /// - Throws: `HTTPFailure` 403 when it makes no sense, or is not for this user.
+    /// - Throws: `HTTPFailure` 403 when it makes no sense, or is not for this user, 400 when a password is not as it must be.
     func prepared(
         _ id: DocumentID, _ received: ReceivedDocument, by user: ListenerUser,
-        editing base: Document?
+        editing base: Document?, _ settings: ListenerSettings
     ) throws -> ReceivedDocument {
         guard !id.isDesign, !received.isDeleted else { return received }
         switch self {
         case .globalChanges: return received
         case .users:
-            return try UserDocument.prepared(id, received, by: user, editing: base)
+            return try UserDocument.prepared(
+                id, received, by: user, editing: base, settings.passwords)
         case .replicator:
             let body = received.body.jsonValue().object ?? [:]
             do {
@@ -75,7 +77,8 @@ extension Call {
         if !user.isAdmin, base == nil, received.isDeleted {
             throw user.name == nil ? onlyAdmins : .missing
         }
-        return try systemDatabase.prepared(id, received, by: user, editing: base)
+        return try systemDatabase.prepared(
+            id, received, by: user, editing: base, site.configuration.settings)
     }
 
     /// The revision that a user edits who is no administrator: the current one of the own account, and no other.

@@ -31,11 +31,13 @@ enum UserDocument {
     ///   - received: The document as it was sent.
     ///   - user: Who sends it.
     ///   - base: The revision that a user edits who is no administrator; nil for a new account.
+    ///   - requirements: What a password must be like.
     /// - Returns: The document as it is stored.
-    /// - Throws: `HTTPFailure` 400 or 403 where it describes no user, or changes what only administrators may.
+    /// - Throws: `HTTPFailure` 400 or 403 where it describes no user, or changes what only administrators may, or the password
+    ///   is not as it must be.
     static func prepared(
         _ id: DocumentID, _ received: ReceivedDocument, by user: ListenerUser,
-        editing base: Document?
+        editing base: Document?, _ requirements: PasswordRequirements
     ) throws -> ReceivedDocument {
         let body = received.body.jsonValue().object ?? [:]
         guard body["type"]?.string == "user" else {
@@ -75,6 +77,7 @@ enum UserDocument {
             guard let text = password.string else {
                 throw HTTPFailure.forbidden("Password must be a string")
             }
+            try requirements.check(text)
             for (key, value) in hashed(text) { changes[key] = value }
         }
         var received = received
