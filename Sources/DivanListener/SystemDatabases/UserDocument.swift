@@ -40,7 +40,9 @@ enum UserDocument {
         editing base: Document?, _ requirements: PasswordRequirements
     ) throws -> ReceivedDocument {
         let body = received.body.jsonValue().object ?? [:]
-        guard body["type"]?.string == "user" else {
+        // One without a type is a user's by its ID and name.
+        let isNamed = body["name"]?.string.map { id == DocumentID(prefix + $0) } ?? false
+        guard body["type"].map({ $0.string == "user" }) ?? isNamed else {
             throw HTTPFailure.forbidden("doc.type must be user")
         }
         guard let name = body["name"]?.string, !name.isEmpty else {
@@ -71,9 +73,11 @@ enum UserDocument {
                 ).ofDocument
             }
         }
-        guard let password = body["password"] else { return received }
-        var changes: NameMap<JSONValue?> = ["password": JSONValue?.none]
-        if !password.isNull {
+        var changes: NameMap<JSONValue?> = [:]
+        if body["type"] == nil { changes["type"] = .some("user") }
+        if body["password"] != nil { changes["password"] = .some(nil) }
+        guard !changes.isEmpty else { return received }
+        if let password = body["password"], !password.isNull {
             guard let text = password.string else {
                 throw HTTPFailure.forbidden("Password must be a string")
             }

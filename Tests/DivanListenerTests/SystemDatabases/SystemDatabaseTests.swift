@@ -69,7 +69,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"name":"ann","roles":[]}"#, 403), (#"{"type":"user","roles":[]}"#, 403),
+        (#"{"roles":[]}"#, 403), (#"{"type":"user","roles":[]}"#, 403),
+        (#"{"name":"ann","type":"x","roles":[]}"#, 403),
+        (#"{"name":"ann","type":null,"roles":[]}"#, 403),
+        (#"{"name":"bob","roles":[]}"#, 403),
         (#"{"name":"bob","type":"user","roles":[]}"#, 403),
         (#"{"name":"ann","type":"user"}"#, 403),
         (#"{"name":"ann","type":"user","roles":"staff"}"#, 403),
@@ -114,6 +117,18 @@ import Testing
         let path = "/_users/org.couchdb.user:ann"
         let answer = site.send("PUT", path, #"{"type":"user",\#(body)}"#, Self.admin)
         #expect(answer.status == 403 && answer.json["reason"]?.string == reason)
+    }
+
+    @Test(arguments: ["", #","password":"pw""#])
+    func `an account without a type is stored as one of a user`(password: String) throws {
+        let site = try Self.withUsers()
+        let path = "/_users/org.couchdb.user:ann"
+        let body = #"{"name":"ann","roles":["staff"]\#(password)}"#
+        #expect(site.send("PUT", path, body, Self.admin).status == 201)
+        let stored = site.send("GET", path, "", Self.admin).json
+        #expect(stored["type"] == "user" && stored["password"] == nil)
+        let ann = ["Authorization": Self.basic("ann", "pw")] as HTTPHeaders
+        #expect(site.send("GET", "/_session", "", ann).status == (password.isEmpty ? 401 : 200))
     }
 
     @Test func `a scheme beside a password that is sent is replaced by that of its hash`() throws {
