@@ -5,6 +5,7 @@ import DivanDatabase
 import DivanHTTP
 import DivanJSON
 import DivanReplication
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -107,7 +108,7 @@ import Testing
                 == "400 bad_request: Bad signature in authentication token")
     }
 
-    @Test func `a device is told why it is not served, and why it is not paired`() throws {
+    @Test func `a device is told why it is not served`() throws {
         let (key, stranger) = ([UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32))
         let site = try Self.site { $0.devices = OneDevice(key: key) }
         let answers = [
@@ -123,12 +124,31 @@ import Testing
                 site.send("POST", "/_divan/greet", "{}", key: stranger),
                 "403 forbidden: The device is not paired."
             ),
-            (
-                site.send("POST", "/_divan/pair", "{}", key: stranger),
-                "429 pairing_locked: Too many wrong links came from this network; try again in some minutes."
-            ),
         ]
         for (answer, words) in answers { #expect(Self.words(answer) == words) }
+    }
+
+    @Test(arguments: [
+        (
+            PairingRefusal.malformed,
+            "400 pairing_malformed: The request to pair is malformed; update the app on this device."
+        ),
+        (.unknownLink, "403 pairing_unknown: The link is not known here; make a new one."),
+        (.expired, "403 pairing_expired: The link's time is over; make a new one."),
+        (.used, "403 pairing_used: The link was used already; make a new one."),
+        (
+            .tooManyGuesses,
+            "429 pairing_locked: Too many wrong links came from this network; try again in some minutes."
+        ),
+        (
+            .declined,
+            "403 pairing_declined: The other device declined; make a new link to try again."
+        ),
+    ])
+    func `a device that is not paired is told why`(refusal: PairingRefusal, words: String) throws {
+        let key = [UInt8](repeating: 7, count: 32)
+        let site = try Self.site { $0.devices = OneDevice(key: key, refusal: refusal) }
+        #expect(Self.words(site.send("POST", "/_divan/pair", "{}", key: key)) == words)
     }
 
     @Test func `a proxy whose token is wrong is told so`() throws {
@@ -307,7 +327,9 @@ import Testing
                 == "500 internal_server_error: The file of users could not be written.")
     }
 
-    @Test func `a replication that another server refuses names its database`() throws {
+    @Test func `a replication that is refused says by which server, or that it runs already`()
+        throws
+    {
         let far = try Self.site()
         let listener = try far.listen { $0.access = .users(["ann": "secret"]) }
         defer { listener.stop() }
@@ -319,6 +341,14 @@ import Testing
         #expect(
             words.hasPrefix(
                 "401 unauthorized: unauthorized to access or create database \(url): "), "\(words)")
+        let same = #"{"source":"db","target":"other","continuous":true}"#
+        #expect(site.send("POST", "/_replicate", same, Self.ann).status == 202)
+        #expect(site.send("PUT", "/_replicator/same", same, Self.ann).status == 201)
+        eventually {
+            site.send("GET", "/_scheduler/docs/_replicator/same", "", Self.ann)
+                .json["info"]?["error"]
+                == "The same replication was started already, by a request or another document."
+        }
         site.router.site.replications.close(within: .zero)
         let late = site.send(
             "POST", "/_replicate", #"{"source":"db","target":"other"}"#, Self.ann)
@@ -347,6 +377,18 @@ import Testing
         let answer = site.send("POST", "/db/_bulk_docs", "{\"docs\":[\(document)]}", Self.ann)
         #expect(answer.json[0]?["error"] == "document_too_large")
         #expect(answer.json[0]?["reason"] == "The document is longer than a JSON body may be.")
+    }
+
+    @Test func `a body that finds no memory is to come again`() throws {
+        let site = try Self.site()
+        site.router.site.memory.close()
+        let text = String(repeating: "l", count: 4 << 20)
+        let answer = site.send("PUT", "/db/a", #"{"text":"\#(text)"}"#, Self.ann)
+        #expect(answer.headers["Retry-After"] == "5")
+        #expect(
+            Self.words(answer)
+                == "503 too_busy: Other requests take the memory that this one needs; try again in some seconds."
+        )
     }
 
     @Test func `a selector whose paths are too long together is refused`() throws {
@@ -458,17 +500,21 @@ import Testing
 /// A device that shares `db`, and a list of devices that no other can join.
 private struct OneDevice: ListenerDevices {
     let known: [UInt8]
+    let refusal: PairingRefusal
     var key: [UInt8]? { nil }
     var lastPort: UInt16? { nil }
 
-    init(key: [UInt8]) { known = key }
+    init(key: [UInt8], refusal: PairingRefusal = .unknownLink) {
+        known = key
+        self.refusal = refusal
+    }
 
     func device(withKey key: [UInt8]) -> ListenerDevice? {
         key == known ? ListenerDevice(name: "device-1", databases: ["db"]) : nil
     }
 
     func pair(_ request: JSONObject, key: [UInt8], network: String) throws -> JSONObject {
-        throw PairingRefusal.tooManyGuesses
+        throw refusal
     }
 
     func greet(_ greeting: JSONObject, key: [UInt8]) -> Bool { true }
