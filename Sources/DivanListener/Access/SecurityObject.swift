@@ -171,6 +171,9 @@ extension Call {
             guard user.isAdmin else { throw HTTPFailure.unauthorized(route.access.refusal) }
         case .databaseAdmin:
             guard try isDatabaseAdmin else {
+                guard try user.name != nil || security.isMember(user, settings) else {
+                    throw notAMember
+                }
                 throw HTTPFailure.unauthorized(route.access.refusal)
             }
         case .member:
@@ -180,8 +183,15 @@ extension Call {
                 guard systemDatabase == nil else { throw refusal(route.access.refusal) }
                 return try checkDevice()
             }
-            guard try security.isMember(user, settings) else { throw refusal(route.access.refusal) }
+            guard try security.isMember(user, settings) else { throw notAMember }
         }
+    }
+
+    /// The refusal of a client that is no member of the database, in CouchDB's two sentences.
+    private var notAMember: HTTPFailure {
+        user.name == nil
+            ? .unauthorized("You are not authorized to access this db.")
+            : .forbidden(Route.Access.member.refusal)
     }
 
     /// A client without a name is asked to sign in (401). A user with a name lacks the right (403).
