@@ -20,7 +20,7 @@ extension Call {
             return try cancel(id)
         }
         let request = try ReplicateRequest(body, hosts: headers.values(of: "Host"))
-        guard let replication = try site.makeReplication(request) else {
+        guard let replication = try site.makeReplication(request, by: user) else {
             // Cancelling what was never there.
             throw HTTPFailure.missing
         }
@@ -75,8 +75,13 @@ extension Site {
     /// Makes the replication that was asked for; nil when it is to be cancelled and its database is
     /// not there.
     ///
+    /// - Parameters:
+    ///   - request: What was asked for.
+    ///   - user: Who asks.
     /// - Throws: `HTTPFailure` when it makes no sense, or may not be.
-    func makeReplication(_ request: ReplicateRequest) throws -> Replication? {
+    func makeReplication(_ request: ReplicateRequest, by user: ListenerUser) throws
+        -> Replication?
+    {
         // The app's functions decide when a client makes a request. A replication does not ask them.
         guard options.authorization.reading == nil, options.authorization.writing == nil else {
             throw HTTPFailure.forbidden(
@@ -89,6 +94,7 @@ extension Site {
         case (.local(let source), .local(let target)):
             guard let (here, there) = try bothEnds(source, target, request) else { return nil }
             count(&settings.startingSequence, in: here)
+            settings.remoteAuthor = author(at: there, request.targetCredentials, user)
             settings.filterVersion = try Self.filterVersion(request.settings.filter, here)
             return here.makePushReplication(to: there, settings: settings)
         case (.local(let name), .url(let url)):
@@ -99,6 +105,7 @@ extension Site {
         case (.url(let url), .local(let name)):
             guard let target = try end(name, mayCreate: true, request) else { return nil }
             swap(&settings.localAccess, &settings.remoteAccess)
+            settings.localAuthor = author(at: target, request.targetCredentials, user)
             return target.makePullReplication(from: url, settings: settings)
         case (.url, .url):
             throw HTTPFailure.badRequest("One of source and target must be a database here.")
@@ -177,6 +184,25 @@ extension Site {
         return access
     }
 
+    /// In whose name the rules of a target here are asked: of the user whose credentials go with its
+    /// URL, with the roles of the time of each storing, or else of the user who asks.
+    private func author(at target: Database, _ credentials: HTTPHeaders?, _ user: ListenerUser)
+        -> PeerAuthor
+    {
+        PeerAuthor { [weak self] in
+            guard let self else {
+                throw ReplicationError(.cancelled, "The listener has stopped.")
+            }
+            let writer = try Self.refusing(target.name) {
+                try credentials.map { try self.guardian.user(showing: $0) } ?? user
+            }
+            let caller = DesignCaller(writer, target.name, target)
+            return { store in
+                try DesignCaller.$current.withValue(caller) { try store() }
+            }
+        }
+    }
+
     /// Refuses a step of a replication that a user may not do now, by the rules for the request that another server
     /// would make in its place.
     private func check(_ step: PeerAccess.Step, _ name: String, _ credentials: HTTPHeaders) throws {
@@ -191,12 +217,19 @@ extension Site {
             case .savingCheckpoint: ("PUT", ["_local", "checkpoint"])
             case .syncing: ("POST", ["_ensure_full_commit"])
             }
-        do {
+        try Self.refusing(name) {
             let call = try authorise(path.0, name, path.1, credentials)
             if step == .storingDesign, try !call.isDatabaseAdmin {
                 throw call.refusal("You are not a db or server admin.")
             }
-        } catch let failure as HTTPFailure {
+        }
+    }
+
+    /// Makes of a refusal of a request what another server's would be to a replication.
+    private static func refusing<Result>(_ name: String, _ body: () throws -> Result) throws
+        -> Result
+    {
+        do { return try body() } catch let failure as HTTPFailure {
             let sentence = "unauthorized to access or create database \(name): \(failure.reason)"
             switch failure.status {
             case 401: throw ReplicationError(.unauthorized, sentence)

@@ -29,18 +29,7 @@ extension Call {
 
     /// For whom functions of the database's design documents are called.
     var designCaller: DesignCaller {
-        let (name, database) = (databaseName, openDatabase)
-        return DesignCaller(user: userContext(name)) {
-            try database.map { try SecurityObject.stored(in: $0) } ?? [:]
-        }
-    }
-
-    /// `userCtx`
-    private func userContext(_ database: String) -> JSONObject {
-        [
-            "db": .string(database), "name": user.name.map { .string($0) } ?? .null,
-            "roles": .array(user.roles.sorted().map { .string($0) }),
-        ]
+        DesignCaller(user, databaseName, openDatabase)
     }
 
     /// What a function is told of the request that calls it.
@@ -72,7 +61,7 @@ extension Call {
         object["peer"] = .string(head.network)
         if !isRewriting { object["form"] = .object(scriptForm(body)) }
         object["cookie"] = [:]
-        object["userCtx"] = .object(userContext(databaseName))
+        object["userCtx"] = .object(user.context(of: databaseName))
         object["secObj"] = .object(try designCaller.security())
         return object
     }
@@ -117,5 +106,24 @@ extension Call {
         var object: JSONObject = [:]
         for (name, value) in fields.items { object[name] = .string(value) }
         return object
+    }
+}
+
+extension DesignCaller {
+    /// A user of the listener at a database, with its security object.
+    init(_ user: ListenerUser, _ name: String, _ database: Database?) {
+        self.init(user: user.context(of: name)) {
+            try database.map { try SecurityObject.stored(in: $0) } ?? [:]
+        }
+    }
+}
+
+extension ListenerUser {
+    /// `userCtx` at a database.
+    fileprivate func context(of database: String) -> JSONObject {
+        [
+            "db": .string(database), "name": name.map { .string($0) } ?? .null,
+            "roles": .array(roles.sorted().map { .string($0) }),
+        ]
     }
 }

@@ -108,6 +108,16 @@ final class ReplicatorDatabase: Sendable {
             body.filter { !$0.key.hasBytePrefix("_") && !["user_ctx", "owner"].contains($0.key) })
     }
 
+    /// In whose name a target here is written that is named without credentials: the document's
+    /// `user_ctx`, or else the administrators, who alone write such documents.
+    private static func author(of body: JSONObject) -> ListenerUser {
+        guard let user = body["user_ctx"]?.object else {
+            return ListenerUser(roles: [ListenerUser.adminRole])
+        }
+        let roles = (user["roles"]?.array ?? []).compactMap(\.string)
+        return ListenerUser(name: user["name"]?.string, roles: NameSet(roles))
+    }
+
     /// Ends a replication that runs and starts it anew, so that it reads what both ends know.
     func restart(_ id: DocumentID, _ site: Site) {
         queue.async { [weak self, weak site] in
@@ -246,7 +256,8 @@ final class ReplicatorDatabase: Sendable {
         request.settings.retry.patience = nil
         if EdgeDocument(id) != nil { site.edge?.rules.sign(&request) }
         (job.source, job.target) = (request.source.label, request.target.label)
-        guard let replication = try site.makeReplication(request) else {
+        guard let replication = try site.makeReplication(request, by: Self.author(of: body))
+        else {
             throw HTTPFailure.missing
         }
         let new = RunningReplication(

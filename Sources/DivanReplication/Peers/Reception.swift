@@ -34,6 +34,8 @@ package struct Reception: Sendable {
     package var removal = AccessRemoval.purge
     /// Whether attachments may come without their content, to be downloaded later.
     package var isDeferring = false
+    /// In whose name the database's rules are asked; nil for the app's own.
+    package var author: PeerAuthor?
 
     /// Makes a reception without a resolver.
     package init(source: String) { self.source = source }
@@ -43,34 +45,44 @@ package struct Reception: Sendable {
     /// - Returns: What became of each, in their order.
     /// - Throws: `DatabaseError` when the database fails as a whole; then nothing is stored.
     func receive(_ documents: [WireDocument], in database: Database) async throws -> [PutOutcome] {
-        let prepared = try await database.background {
-            documents.map { prepare($0, in: database) }
+        let (prepared, scope) = try await database.background {
+            (documents.map { prepare($0, in: database) }, try author?.scope())
         }
-        let (removal, note) = (removal, resolver == nil ? nil : noteID)
-        let outcomes = try await database.receive(from: source) { transaction in
-            var conflicts: [DocumentID] = []
-            let outcomes = try prepared.map { item -> PutOutcome in
-                switch item {
-                case .refused(let outcome): return outcome
-                case .revision(let revision, let isRemoved):
-                    if isRemoved, removal != .store {
-                        if removal == .purge { try transaction.purge(revision.id) }
-                        return .stored
-                    }
-                    let outcome = try Self.insert(revision, transaction)
-                    if note != nil, case .stored = outcome,
-                        try transaction.read({ try $0.recentTree(of: revision.id) })?.isConflicted
-                            ?? false
-                    {
-                        conflicts.append(revision.id)
-                    }
-                    return outcome
-                }
-            }
-            if let note, !conflicts.isEmpty { try Self.add(conflicts, to: note, transaction) }
+        let outcomes = try await database.receive(from: source) { [self] transaction in
+            guard let scope else { return try store(prepared, transaction) }
+            var outcomes: [PutOutcome] = []
+            try scope { outcomes = try store(prepared, transaction) }
             return outcomes
         }
         if resolver != nil { try await resolveNoted(in: database) }
+        return outcomes
+    }
+
+    /// Stores what was prepared, and notes the conflicts that a resolver is to end.
+    private func store(_ prepared: [Prepared], _ transaction: borrowing WriteTransaction) throws
+        -> [PutOutcome]
+    {
+        let note = resolver == nil ? nil : noteID
+        var conflicts: [DocumentID] = []
+        let outcomes = try prepared.map { item -> PutOutcome in
+            switch item {
+            case .refused(let outcome): return outcome
+            case .revision(let revision, let isRemoved):
+                if isRemoved, removal != .store {
+                    if removal == .purge { try transaction.purge(revision.id) }
+                    return .stored
+                }
+                let outcome = try Self.insert(revision, transaction)
+                if note != nil, case .stored = outcome,
+                    try transaction.read({ try $0.recentTree(of: revision.id) })?.isConflicted
+                        ?? false
+                {
+                    conflicts.append(revision.id)
+                }
+                return outcome
+            }
+        }
+        if let note, !conflicts.isEmpty { try Self.add(conflicts, to: note, transaction) }
         return outcomes
     }
 

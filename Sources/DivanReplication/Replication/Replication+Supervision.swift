@@ -166,6 +166,7 @@ struct Ends {
         reception.resolver = settings.conflictResolver
         reception.isDeferring = !isPush && !settings.downloadsAttachments
         reception.noteID = Self.note(id)
+        reception.author = settings.localAuthor
         var local = LocalPeer(database, reception: reception)
         let filter = try SourceFilter(settings, isPush ? database : replication.remote.database)
         if isPush {
@@ -177,6 +178,7 @@ struct Ends {
         switch replication.remote {
         case .database(let other):
             var peer = LocalPeer(other, reception: Reception(source: local.name))
+            peer.reception.author = settings.remoteAuthor
             if !isPush {
                 peer.filter = filter.function
                 peer.sendsContents = settings.downloadsAttachments

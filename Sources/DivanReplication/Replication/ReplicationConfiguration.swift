@@ -195,6 +195,10 @@ public struct ReplicationConfiguration: Sendable {
     package var localAccess: PeerAccess?
     /// In whose name a database of this process at the other end is used; nil for the app's own.
     package var remoteAccess: PeerAccess?
+    /// In whose name the database's rules are asked about what is pulled; nil for the app's own.
+    package var localAuthor: PeerAuthor?
+    /// In whose name those of a database of this process at the other end are; nil for the app's own.
+    package var remoteAuthor: PeerAuthor?
     /// What other pulls into the database fetch at the same time, so that a revision comes once; pull only.
     package var arriving: ArrivingRevisions?
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// In whose name a replication stores revisions in a database of this process, for rules that ask
+/// who writes.
+///
+///     before a transaction     scope() ──► who it is now, with the roles of now
+///     in the transaction       that runs what stores the revisions
+package struct PeerAuthor: Sendable {
+    /// Runs what stores revisions, in the author's name.
+    package typealias Scope = @Sendable (() throws -> Void) throws -> Void
+
+    let scope: @Sendable () throws -> Scope
+
+    /// Makes an author.
+    ///
+    /// - Parameter scope: Finds out who it is, before each transaction, and gives what runs in it.
+    ///   It may block, and throws `ReplicationError` where the author's credentials are no longer
+    ///   right.
+    package init(_ scope: @escaping @Sendable () throws -> Scope) { self.scope = scope }
+}
