@@ -189,7 +189,11 @@ extension Site {
     private func author(at target: Database, _ credentials: HTTPHeaders?, _ user: ListenerUser)
         -> PeerAuthor
     {
-        PeerAuthor { [weak self] in
+        let form = { @Sendable [weak self] (document: WireDocument) in
+            self?.systemDatabase(named: target.name) == .users
+                ? UserDocument.arriving(document) : document
+        }
+        return PeerAuthor(form: form) { [weak self] in
             guard let self else {
                 throw ReplicationError(.cancelled, "The listener has stopped.")
             }

@@ -3,6 +3,7 @@
 internal import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
+internal import DivanReplication
 internal import DivanSystem
 
 /// A document of the database of users, which is `_users` unless configured: a user who may sign in.
@@ -156,6 +157,19 @@ enum UserDocument {
             "iterations": JSONValue(iterations), "salt": .string(salt),
             "derived_key": .string(Hexadecimal.text(key)),
         ]
+    }
+
+    /// An account that a replication brings as it is stored: its password as the hash, under the revision ID that it came with, as in
+    /// CouchDB.
+    static func arriving(_ document: WireDocument) -> WireDocument {
+        guard let id = document.id, id.text.hasBytePrefix(prefix),
+            let password = document.body["password"]?.string
+        else { return document }
+        var changes: NameMap<JSONValue?> = ["password": .some(nil)]
+        for (key, value) in hashed(password) { changes[key] = value }
+        var document = document
+        document.body = document.body.replacing(changes)
+        return document
     }
 
     /// Whether a document is an account with a password that was not hashed.

@@ -10,11 +10,19 @@ package struct PeerAuthor: Sendable {
     package typealias Scope = @Sendable (() throws -> Void) throws -> Void
 
     let scope: @Sendable () throws -> Scope
+    let form: @Sendable (WireDocument) -> WireDocument
 
     /// Makes an author.
     ///
-    /// - Parameter scope: Finds out who it is, before each transaction, and gives what runs in it.
-    ///   It may block, and throws `ReplicationError` where the author's credentials are no longer
-    ///   right.
-    package init(_ scope: @escaping @Sendable () throws -> Scope) { self.scope = scope }
+    /// - Parameters:
+    ///   - form: Makes of a document that arrives what is stored under its revision ID.
+    ///   - scope: Finds out who it is, before each transaction, and gives what runs in it. It may
+    ///     block, and throws `ReplicationError` where the author's credentials are no longer right.
+    package init(
+        form: @escaping @Sendable (WireDocument) -> WireDocument = { $0 },
+        _ scope: @escaping @Sendable () throws -> Scope
+    ) {
+        self.form = form
+        self.scope = scope
+    }
 }

@@ -46,7 +46,8 @@ package struct Reception: Sendable {
     /// - Throws: `DatabaseError` when the database fails as a whole; then nothing is stored.
     func receive(_ documents: [WireDocument], in database: Database) async throws -> [PutOutcome] {
         let (prepared, scope) = try await database.background {
-            (documents.map { prepare($0, in: database) }, try author?.scope())
+            let scope = try author?.scope()
+            return (documents.map { prepare(author?.form($0) ?? $0, in: database) }, scope)
         }
         let outcomes = try await database.receive(from: source) { [self] transaction in
             guard let scope else { return try store(prepared, transaction) }

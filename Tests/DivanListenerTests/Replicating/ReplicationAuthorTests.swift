@@ -98,6 +98,22 @@ struct ReplicationAuthorTests {
         #expect(try stored == ["by-root"])
     }
 
+    @Test func `a password that a replication brings is stored as its hash, under its revision ID`()
+        async throws
+    {
+        let source = try site.manager.database(named: "source")
+        let sent = try source.put(
+            "org.couchdb.user:joe",
+            ["name": "joe", "type": "user", "roles": [], "password": "pw"], parent: nil)
+        _ = await replicate("source", "_users")
+        let users = try site.manager.database(named: "_users")
+        let stored = try #require(try users.document(withID: "org.couchdb.user:joe"))
+        #expect(stored.revisionID == sent.revisionID)
+        #expect(stored["password"].value == nil && stored["derived_key"].string != nil)
+        let session = site.send("GET", "/_session", "", ["Authorization": Self.basic("joe", "pw")])
+        #expect(session.json["userCtx"]?["name"] == "joe")
+    }
+
     @Test func `the credentials of the source name no author`() async throws {
         _ = try SecurityObject.store(
             ["members": ["names": ["ann"]]], in: site.manager.database(named: "source"))
