@@ -31,6 +31,8 @@ final class Accounts: Sendable {
     private let others: @Sendable (String) -> AccountsFile.User?
     /// Whether one of those cannot sign in until an administrator has resolved the conflict of the document.
     private let isBlocked: @Sendable (String) -> Bool
+    /// The roles that one of those gives an administrator of the same name.
+    private let moreRoles: @Sendable (String) -> NameSet
     /// How long sessions hold, and by what they are signed.
     private let configuration: Configuration
     /// Signs what `verified` remembers.
@@ -47,14 +49,17 @@ final class Accounts: Sendable {
     ///   - configuration: What says how long sessions hold, and by what they are signed.
     ///   - isBlocked: Whether a user that is kept elsewhere cannot sign in because of a conflict.
     ///   - others: Finds users that are kept elsewhere; the file's go before them.
+    ///   - moreRoles: The roles that are kept elsewhere for the name of an administrator.
     /// - Throws: `HTTPFailure` when the file is malformed.
     init(
         directory path: String?, passwords: NameMap<String> = [:],
         configuration: Configuration = Configuration(),
         isBlocked: @escaping @Sendable (String) -> Bool = { _ in false },
-        others: @escaping @Sendable (String) -> AccountsFile.User? = { _ in nil }
+        others: @escaping @Sendable (String) -> AccountsFile.User? = { _ in nil },
+        moreRoles: @escaping @Sendable (String) -> NameSet = { _ in [] }
     ) throws {
         self.others = others
+        self.moreRoles = moreRoles
         self.isBlocked = isBlocked
         self.configuration = configuration
         self.path = path.map { $0 + "/listener.json" }
@@ -77,13 +82,22 @@ final class Accounts: Sendable {
     /// What the configuration says of sessions.
     var settings: ListenerSettings { configuration.settings }
 
-    /// What is kept of a user.
+    /// What is kept of a user. An administrator who has a document in `_users`, too, has the roles of both.
     func account(_ name: String) -> AccountsFile.User? {
+        guard var account = ownAccount(name) else { return others(name) }
+        if account.roles.contains(ListenerUser.adminRole) {
+            account.roles.formUnion(moreRoles(name))
+        }
+        return account
+    }
+
+    /// A user of this run or of the file.
+    private func ownAccount(_ name: String) -> AccountsFile.User? {
         if let key = given[name] {
             return AccountsFile.User(
                 salt: [], key: key, iterations: 0, roles: [ListenerUser.adminRole])
         }
-        return state.withLock { $0.file.users[name] } ?? others(name)
+        return state.withLock { $0.file.users[name] }
     }
 
     /// Whether a user cannot sign in by any password until an administrator has resolved a conflict.

@@ -93,7 +93,8 @@ package final class Site: Sendable {
             accounts = try Accounts(
                 directory: directory, passwords: passwords, configuration: configuration,
                 isBlocked: { name in UserDocument.isBlocked(name, in: users()) },
-                others: { name in UserDocument.account(name, in: users()) })
+                others: { name in UserDocument.account(name, in: users()) },
+                moreRoles: { name in UserDocument.roles(name, in: users()) })
         }
         var allowsAnonymousAdmin = false
         if case .everybodyOnLoopback = options.access { allowsAnonymousAdmin = true }

@@ -204,6 +204,20 @@ enum UserDocument {
         account(of: branches(name, in: database))
     }
 
+    /// The roles of a user's document, however its password was hashed: those that all of its revisions have.
+    static func roles(_ name: String, in database: Database?) -> NameSet {
+        let branches = branches(name, in: database)
+        guard let first = branches.first else { return [] }
+        return branches.dropFirst().reduce(into: roles(of: first)) { roles, branch in
+            roles.formIntersection(self.roles(of: branch))
+        }
+    }
+
+    private static func roles(of document: Document) -> NameSet {
+        let roles = document.body["roles"]?.jsonValue().array ?? []
+        return NameSet(roles.compactMap(\.string).filter(isGivenRole))
+    }
+
     /// Whether the document of a user has conflicting revisions, by which the user cannot sign in.
     static func isBlocked(_ name: String, in database: Database?) -> Bool {
         let branches = branches(name, in: database)
@@ -235,9 +249,8 @@ enum UserDocument {
             let iterations = body["iterations"]?.int64,
             (1...AccountsFile.User.mostIterations).contains(iterations)
         else { return nil }
-        let roles = (body["roles"]?.array ?? []).compactMap(\.string).filter(isGivenRole)
         return AccountsFile.User(
             salt: Array(salt.utf8), key: key, iterations: Int(clamping: iterations),
-            roles: NameSet(roles))
+            roles: roles(of: document))
     }
 }

@@ -75,6 +75,33 @@ import Testing
         #expect(session["userCtx"]?["roles"] == ["_admin", "staff"])
     }
 
+    @Test func `an administrator with a document in the database of users has the roles of both`() {
+        #expect(put("jan", "apple").status == 200)
+        for name in ["jan", "ann"] {
+            let path = "/_users/org.couchdb.user:\(name)"
+            let body = #"{"name":"\#(name)","type":"user","roles":["foo"],"password":"other"}"#
+            #expect(site.send("PUT", path, body, ann).status == 201)
+        }
+        func roles(_ fields: HTTPHeaders) -> JSONValue? {
+            site.send("GET", "/_session", "", fields).json["userCtx"]?["roles"]
+        }
+        let jan = Self.basic("jan", "apple")
+        #expect(roles(jan) == ["_admin", "foo"])
+        #expect(roles(ann) == ["_admin", "foo"])
+        // The password is the administrator's alone.
+        #expect(site.send("GET", "/_session", "", Self.basic("jan", "other")).status == 401)
+        let login = site.send(
+            "POST", "/_session", #"{"name":"jan","password":"apple"}"#,
+            ["Content-Type": "application/json"])
+        #expect(login.json["roles"] == ["_admin", "foo"])
+        let cookie = String((login.headers["Set-Cookie"] ?? "").prefix { $0 != ";" })
+        #expect(roles(["Cookie": cookie]) == ["_admin", "foo"])
+        let document = site.send("GET", "/_users/org.couchdb.user:jan", "", ann).json
+        let revision = document["_rev"]?.string ?? ""
+        site.send("DELETE", "/_users/org.couchdb.user:jan?rev=\(revision)", "", ann)
+        #expect(roles(jan) == ["_admin"])
+    }
+
     @Test func `an administrator that is deleted is none any more`() throws {
         _ = put("eve", "pass")
         #expect(
