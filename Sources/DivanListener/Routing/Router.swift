@@ -551,8 +551,8 @@ package struct Router: Sendable {
         if let database = site.manager.openedDatabase(named: name) { return database }
         if let database = try site.manager.existingDatabase(named: name) { return database }
         // Those of the listener itself come into being when they are needed.
-        guard let system = SystemDatabase(rawValue: name), user.isAdmin, !site.options.readOnly,
-            system != .globalChanges,
+        guard let system = SystemDatabase(rawValue: name), user.isAdmin,
+            site.makesByItself(system),
             route.pattern != "/{db}" || route.method != "DELETE"
         else { throw HTTPFailure.noDatabase }
         try site.create(system.rawValue)

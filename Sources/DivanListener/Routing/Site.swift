@@ -36,6 +36,8 @@ package final class Site: Sendable {
     let deaths: EarlyDeaths
     private let ownHosts = Mutex<NameSet>([])
     private let address = Mutex<(host: String, port: UInt16)?>(nil)
+    /// The system databases that a client has deleted, which do not come into being by themselves in this run.
+    private let deleted: Mutex<Set<SystemDatabase>>
     private let opening = Mutex<ListenerToken?>(nil)
     private let hasEndedReplications = Atomic(false)
     let throttle: PasswordThrottle
@@ -64,6 +66,7 @@ package final class Site: Sendable {
     package init(_ manager: Manager, _ options: ListenerOptions, succeeding former: Site? = nil)
         throws
     {
+        deleted = Mutex(former?.deleted.withLock { $0 } ?? [])
         tasks = former?.tasks ?? TaskList()
         verifications = former?.verifications ?? Verifications()
         logTail = options.console.map { _ in LogTail.shared }
@@ -141,6 +144,9 @@ package final class Site: Sendable {
         let database = try manager.database(named: name, partitioned: partitioned)
         if let limit = options.revisionLimit { try database.setRevisionLimit(limit) }
         if systemDatabase(named: name) == .users { try takeUsers(database) }
+        if let system = SystemDatabase(rawValue: name) {
+            deleted.withLock { _ = $0.remove(system) }
+        }
         updates.note(.created, name)
     }
 
@@ -148,8 +154,17 @@ package final class Site: Sendable {
     func delete(_ name: String) throws {
         guard manager.databaseExists(named: name) else { throw HTTPFailure.noDatabase }
         try manager.deleteDatabase(named: name)
+        if let system = SystemDatabase(rawValue: name) {
+            deleted.withLock { _ = $0.insert(system) }
+        }
         verifications.forget(name)
         updates.note(.deleted, name)
+    }
+
+    /// Whether a system database that is not there comes into being when it is needed: unless a
+    /// client has deleted it in this run, as in CouchDB, which makes those when it starts.
+    func makesByItself(_ system: SystemDatabase) -> Bool {
+        system != .globalChanges && !options.readOnly && !deleted.withLock { $0.contains(system) }
     }
 
     /// Begins the work that no request asks for: replications that documents describe.

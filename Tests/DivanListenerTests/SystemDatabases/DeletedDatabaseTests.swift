@@ -40,6 +40,36 @@ import Testing
 
     // MARK: - _replicator
 
+    @Test(arguments: ["_users", "_replicator"])
+    func `one that a client deletes stays away until a client makes it again`(name: String) {
+        #expect(site.send("GET", "/\(name)").status == 200)
+        #expect(site.send("DELETE", "/\(name)").status == 200)
+        for _ in 0..<2 { #expect(site.send("GET", "/\(name)").status == 404) }
+        #expect(site.send("PUT", "/\(name)/org.couchdb.user:x", "{}").status == 404)
+        #expect(site.send("GET", "/_all_dbs").json == ["source", "target"])
+        #expect(site.send("PUT", "/\(name)").status == 201)
+        #expect(site.send("GET", "/\(name)").status == 200)
+        let rules = site.send("GET", "/\(name)/_design/_auth")
+        #expect(rules.status == (name == "_users" ? 200 : 404))
+        #expect(site.send("DELETE", "/\(name)").status == 200)
+        #expect(site.send("GET", "/\(name)").status == 404)
+    }
+
+    @Test
+    func
+        `a listener that starts makes those anew that a client has deleted, one that takes over does not`()
+        throws
+    {
+        #expect(site.send("GET", "/_users").status == 200)
+        #expect(site.send("DELETE", "/_users").status == 200)
+        var options = ListenerOptions()
+        options.access = .everybodyOnLoopback
+        let former = site.router.site
+        let successor = try Site(site.manager, options, succeeding: former)
+        #expect(!successor.makesByItself(.users) && successor.makesByItself(.replicator))
+        #expect(try Site(site.manager, options).makesByItself(.users))
+    }
+
     @Test func `a _replicator that is deleted and made again runs its documents at once`()
         async throws
     {
@@ -176,6 +206,7 @@ import Testing
         #expect(user(cookie) == "ann" && user(basic("ann", "pw")) == "ann")
         #expect(site.send("DELETE", "/_users", "", basic("root", "secret")).status == 200)
         #expect(user(cookie) == .null && user(basic("ann", "pw")) == nil)
+        #expect(site.send("PUT", "/_users", "", basic("root", "secret")).status == 201)
         #expect(makeUser() == 201)
         #expect(user(basic("ann", "pw")) == "ann")
         // The new ann is another user, even with the same password.
