@@ -90,7 +90,11 @@ extension Call {
     /// - Throws: `HTTPFailure` as `notTheirs` for every other document; 403 for a revision that was made elsewhere, and while
     ///   the account has conflicting revisions; 409 where the edit is of another revision.
     private func ownRevision(_ id: DocumentID, _ kind: ChangeKind) throws -> Document? {
-        guard isOwnAccount(id) else { throw notTheirs(id) }
+        guard isOwnAccount(id) else {
+            // What a client signs up with and is no account is refused by its form.
+            if systemDatabase == .users, user.name == nil, !id.isDesign { return nil }
+            throw notTheirs(id)
+        }
         guard case .edit(let edited) = kind else {
             throw HTTPFailure.forbidden(
                 "Only administrators may store revisions here that were made elsewhere.")
@@ -126,16 +130,18 @@ extension Call {
             site.configuration.settings.allowsSignUp
         else { return false }
         switch (route.method, route.pattern) {
-        case ("PUT", "/{db}/{doc}"): return documentID.text.hasBytePrefix(UserDocument.prefix)
+        // What is no account is refused by its form.
+        case ("PUT", "/{db}/{doc}"): return !documentID.isDesign && !documentID.isLocal
         case ("POST", "/{db}"): return true
         default: return false
         }
     }
 
-    /// Whether a client without a name asks for an account, where the configuration lets such clients in: there is none for them.
+    /// Whether a client without a name asks for an account, or to delete one, where the configuration
+    /// lets such clients in: there is none for them.
     func asksForAccount(_ route: Route) -> Bool {
         guard user.name == nil, user.roles.isEmpty, systemDatabase == .users,
-            route.method == "GET", route.pattern == "/{db}/{doc}",
+            ["GET", "DELETE"].contains(route.method), route.pattern == "/{db}/{doc}",
             documentID.text.hasBytePrefix(UserDocument.prefix)
         else { return false }
         let settings = site.configuration.settings
