@@ -119,7 +119,7 @@ extension Call {
         if settings.requiresUser, !isOpenToStrangers(route, settings) {
             throw HTTPFailure.unauthorized("Authentication required.")
         }
-        if isSignUp(route) || asksForAccount(route) { return }
+        if isSignUp(route) || asksForAccount(route) || asksForView(route) { return }
         switch access(of: route) {
         case .anyone: return
         case .member where settings.openDatabases == .everyone && systemDatabase == nil: return

@@ -10,7 +10,7 @@ extension Call {
     /// `GET /{db}/{doc}`
     func getDocument() throws -> ListenerResponse {
         let id = documentID
-        if isOfAnotherUser { return try publicAccount() }
+        if try isOfAnotherUser { return try publicAccount() }
         if try database.isPartitioned { try checkID(id) }
         if let wanted = query["open_revs"] { return try openRevisions(of: id, wanted) }
         var format = try DocumentFormat(self)

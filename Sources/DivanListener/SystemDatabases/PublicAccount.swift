@@ -15,15 +15,19 @@ extension Call {
     ]
 
     /// Whether a request reads the account of another user, of which some properties are public.
-    func mayReadPublicFields(_ route: Route) -> Bool {
-        route.method == "GET" && route.pattern == "/{db}/{doc}" && isOfAnotherUser
+    func mayReadPublicFields(_ route: Route) throws -> Bool {
+        try route.method == "GET" && route.pattern == "/{db}/{doc}" && isOfAnotherUser
             && documentID.text.hasBytePrefix(UserDocument.prefix)
             && !site.configuration.settings.publicUserFields.isEmpty
     }
 
-    /// Whether the path names a document of the users that is not the account of the user, who is no administrator.
+    /// Whether the path names a document of the users that is not the account of the user, who
+    /// administers neither the listener nor the database.
     var isOfAnotherUser: Bool {
-        systemDatabase == .users && !user.isAdmin && !isOwnAccount(documentID)
+        get throws {
+            try systemDatabase == .users && !user.isAdmin && !isOwnAccount(documentID)
+                && !administersUsers
+        }
     }
 
     /// `GET /_users/org.couchdb.user:{name}` for another user: the current revision alone, of which nothing but the public

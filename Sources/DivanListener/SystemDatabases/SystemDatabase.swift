@@ -144,6 +144,11 @@ extension Call {
             ["GET", "DELETE"].contains(route.method), route.pattern == "/{db}/{doc}",
             documentID.text.hasBytePrefix(UserDocument.prefix)
         else { return false }
+        return letsClientsAsk
+    }
+
+    /// Whether the configuration may let clients without a name into the database of users.
+    private var letsClientsAsk: Bool {
         let settings = site.configuration.settings
         return settings.allowsSignUp || settings.openDatabases == .everyone
     }
@@ -156,16 +161,48 @@ extension Call {
             return
         }
         if asksForAccount(route), try isOpenToClients { throw HTTPFailure.missing }
+        if asksForView(route), try isOpenToClients {
+            throw HTTPFailure.forbidden(Self.onlyForAdmins)
+        }
         guard systemDatabase == .users, user.name != nil, isMember, try letsUsersIn else {
             throw onlyAdministrators(of: route)
         }
+        if try administersUsers, isOfUsersAdministrators(route) { return }
         if route.pattern == "/{db}", route.method == "POST" { return }
+        if route.pattern == Self.shownDocument, let id = scriptDocumentID.map({ DocumentID($0) }) {
+            guard isOwnAccount(id) else { throw notTheirs(id) }
+            return
+        }
         guard route.pattern.hasBytePrefix("/{db}/{doc}") else {
             throw onlyAdministrators(of: route)
         }
-        guard isOwnAccount(documentID) || mayReadPublicFields(route) else {
+        guard try isOwnAccount(documentID) || mayReadPublicFields(route) else {
             throw notTheirs(documentID)
         }
+    }
+
+    /// Whether a client without a name asks a view or a list of the database of users, where the
+    /// configuration lets such clients in: it is told that no password of a user would help.
+    func asksForView(_ route: Route) -> Bool {
+        guard user.name == nil, user.roles.isEmpty, systemDatabase == .users else { return false }
+        let isView = ["view", "list"].contains {
+            route.pattern.hasBytePrefix("/{db}/_design/{ddoc}/_\($0)/")
+        }
+        return isView && letsClientsAsk
+    }
+
+    /// The pattern of a document as a function of a design document shows it.
+    private static let shownDocument = "/{db}/_design/{ddoc}/_show/{name}/{id}"
+
+    /// Whether the user is one of the admins whom the `_security` of the database of users names.
+    var administersUsers: Bool {
+        get throws { try systemDatabase == .users && isDatabaseAdmin }
+    }
+
+    /// Whether those admins may use a route: what reads accounts and design documents.
+    private func isOfUsersAdministrators(_ route: Route) -> Bool {
+        guard !route.isWrite, !route.isRewriting else { return false }
+        return ["/{db}/{doc}", "/{db}/_design/{ddoc}/"].contains(where: route.pattern.hasBytePrefix)
     }
 
     /// Whether the database lets others than administrators in: a `_security` is stored, or the configuration opens databases
@@ -204,5 +241,7 @@ extension Call {
         return isList ? .unauthorized(Route.Access.serverAdmin.refusal) : onlyAdmins
     }
 
-    private var onlyAdmins: HTTPFailure { refusal("Only admins can access system databases.") }
+    private var onlyAdmins: HTTPFailure { refusal(Self.onlyForAdmins) }
+
+    private static let onlyForAdmins = "Only admins can access system databases."
 }
