@@ -72,12 +72,12 @@ extension Call {
 
 // What requests and documents of `_replicator` ask for.
 extension Site {
-    /// Makes the replication that was asked for; nil when it is to be cancelled and its database is
-    /// not there.
+    /// Makes the replication that was asked for.
     ///
     /// - Parameters:
     ///   - request: What was asked for.
     ///   - user: Who asks.
+    /// - Returns: The replication; nil when it is to be cancelled and its database is not there.
     /// - Throws: `HTTPFailure` when it makes no sense, or may not be.
     func makeReplication(_ request: ReplicateRequest, by user: ListenerUser) throws
         -> Replication?
