@@ -332,6 +332,7 @@ import Testing
                 let answer = site.send(route.method, target, "{}", headers)
                 let isDocument =
                     route.pattern.hasPrefix("/{db}/{doc}")
+                    || route.pattern.hasSuffix("/_show/{name}/{id}")
                     || route.pattern == "/{db}" && route.method == "POST"
                 #expect(
                     isDocument ? answer.status == 404 : [401, 403].contains(answer.status),
