@@ -130,7 +130,8 @@ extension HTTPFailure {
     }
     static func attachmentTooLarge(_ name: String) -> HTTPFailure {
         HTTPFailure(
-            413, "attachment_too_large", "The attachment '\(name.prefix(200))' is longer than this listener takes."
+            413, "attachment_too_large",
+            "The attachment '\(name.prefix(200))' is longer than this listener takes."
         ).ofDocument
     }
     static var databaseExists: HTTPFailure {

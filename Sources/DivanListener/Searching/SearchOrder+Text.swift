@@ -50,7 +50,9 @@ extension SearchOrder {
         }
         guard parts.count == 2 else { return (name, nil) }
         guard parts[1].hasByteSuffix(">") else {
-            throw HTTPFailure.badRequest("A sort parameter has no type behind its name; write `name<string>` or `name<number>`.")
+            throw HTTPFailure.badRequest(
+                "A sort parameter has no type behind its name; write `name<string>` or `name<number>`."
+            )
         }
         return (name, String(Substring(parts[1].utf8.dropLast())))
     }

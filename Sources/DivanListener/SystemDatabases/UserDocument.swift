@@ -165,7 +165,8 @@ enum UserDocument {
         guard let id = document.id, id.text.hasBytePrefix(prefix),
             let password = document.body["password"]?.string
         else { return document }
-        var changes: NameMap<JSONValue?> = ["password": .some(nil)]
+        var changes: NameMap<JSONValue?> = [:]
+        changes["password"] = .some(nil)
         for (key, value) in hashed(password) { changes[key] = value }
         var document = document
         document.body = document.body.replacing(changes)

@@ -58,7 +58,9 @@ import Testing
         bad("an unknown member", #""_foo":1"#, "_foo"),
         bad("attachments that are none", #""_attachments":7"#, "_attachments"),
         bad("an attachment that is none", #""_attachments":{"a":7}"#, "_attachments"),
-        bad("data that is no base64", #""_attachments":{"a":{"data":"%"}}"#, "Invalid attachment data for a"),
+        bad(
+            "data that is no base64", #""_attachments":{"a":{"data":"%"}}"#,
+            "Invalid attachment data for a"),
         bad("_deleted that is none", #""_deleted":"yes""#, "_deleted"),
         bad("too many bytes", #""a":"\#(String(repeating: "a", count: 5_000))""#, "over the limit"),
         bad(
