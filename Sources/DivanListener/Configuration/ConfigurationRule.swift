@@ -73,6 +73,7 @@ enum ConfigurationRule: Sendable {
             (couchdb, "default_security", .choice(["admin_only", "admin_local", "everyone"])),
             (couchdb, "maintenance_mode", .choice(["true", "false", "nolb"])),
             (disk, "enable", .flag), (disk, "interactive_database_writes_threshold", .percent),
+            (disk, "interactive_view_indexing_threshold", .percent),
             (["query_server_config"], "query_limit", .count(orInfinity: true)),
             (["query_server_config"], "partition_query_limit", .count(orInfinity: true)),
             (cors, "origins", .visible), (cors, "methods", .visible), (cors, "headers", .visible),

@@ -54,6 +54,8 @@ struct ListenerSettings: Sendable {
     var largestPartition: Int?
     /// How much of the disk may be used while documents are edited, in percent; nil for all of it.
     var fullestDisk: Int?
+    /// The same while indexes of views are brought up to date.
+    var fullestDiskForViews: Int?
     /// The name of the database of users.
     var usersDatabase = SystemDatabase.users.rawValue
     /// What passwords of accounts must be like.
@@ -166,9 +168,11 @@ struct ListenerSettings: Sendable {
         longestDocument = table.count("max_document_size", in: couchdb)
         largestPartition = table.count("max_partition_size", in: couchdb)
         if table.flag("enable", in: ConfigurationTable.disk) ?? false {
-            fullestDisk =
-                table.percent("interactive_database_writes_threshold", in: ConfigurationTable.disk)
-                ?? Self.usualFullestDisk
+            func percent(_ key: String) -> Int {
+                table.percent(key, in: ConfigurationTable.disk) ?? Self.usualFullestDisk
+            }
+            fullestDisk = percent("interactive_database_writes_threshold")
+            fullestDiskForViews = percent("interactive_view_indexing_threshold")
         }
         mostRows = table.count("query_limit", in: ["query_server_config"])
         mostRowsOfPartition = table.count("partition_query_limit", in: ["query_server_config"])

@@ -108,6 +108,7 @@ extension Call {
         // Rows that are left out do not count, so they are passed over and counted when they are written.
         let isNarrowed = hidesDocuments || box != nil
         if isNarrowed { (query.skip, query.limit) = (0, nil) }
+        if query.updateMode == .before { try checkDisk(for: view) }
         let result = try query.run()
         // They stay until the client has the last one.
         try reserve(result.heldBytes)
@@ -126,6 +127,14 @@ extension Call {
             listing.format = format
         }
         return listing
+    }
+
+    /// Refuses to bring an index up to date where more of the disk is used than is configured.
+    private func checkDisk(for view: DatabaseView) throws {
+        guard let most = site.configuration.settings.fullestDiskForViews, site.disk.isOver(most),
+            try view.lastSequenceIndexed < database.lastSequence
+        else { return }
+        throw HTTPFailure(507, "insufficient_storage", "not enough room to update index")
     }
 
     /// When the index is brought up to date: `update` as in CouchDB 3, or `stale` as before it, whose

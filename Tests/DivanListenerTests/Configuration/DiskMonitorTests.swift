@@ -63,6 +63,30 @@ import Testing
         #expect(site.send("DELETE", "/db").status == 200)
     }
 
+    @Test
+    func `a view that must be brought up to date is refused, and answers as it stands where asked`()
+        throws
+    {
+        let database = try site.manager.database(named: "db")
+        database.view(named: "d/v").setMap(version: "1") { _, emit in emit(1, nil) }
+        site.send("PUT", "/db/a", "{}")
+        #expect(site.send("GET", "/db/_design/d/_view/v").json["total_rows"] == 1)
+        #expect(set("enable", "true") == 200)
+        #expect(set("interactive_database_writes_threshold", "100") == 200)
+        #expect(set("interactive_view_indexing_threshold", "0") == 200)
+        // Nothing has changed since.
+        #expect(site.send("GET", "/db/_design/d/_view/v").status == 200)
+        #expect(site.send("PUT", "/db/b", "{}").status == 201)
+        let answer = site.send("GET", "/db/_design/d/_view/v")
+        #expect(answer.status == 507 && answer.json["error"] == "insufficient_storage")
+        for old in ["stale=ok", "update=false"] {
+            let answer = site.send("GET", "/db/_design/d/_view/v?\(old)")
+            #expect(answer.json["total_rows"] == 1, "\(answer.text)")
+        }
+        #expect(set("interactive_view_indexing_threshold", "100") == 200)
+        #expect(site.send("GET", "/db/_design/d/_view/v").json["total_rows"] == 2)
+    }
+
     @Test func `a threshold counts only where the monitor is on, and is a percentage`() {
         #expect(set("interactive_database_writes_threshold", "0") == 200)
         #expect(site.send("PUT", "/db/a", "{}").status == 201)
