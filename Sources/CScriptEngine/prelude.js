@@ -53,12 +53,19 @@
         return call;
     }
 
+    // Most calls map a document, and each member costs: a call has only what that needs, and lists when something is put into them.
     function begin() {
-        call = {
-            globals: null, logs: [], rows: [], hasEmitted: false, modules: null,
-            chunks: [], head: {}, hasHead: false, isList: false, hasRows: false, isAtEnd: false,
-            offers: [], types: null, names: null, contentType: null, service: null,
-        };
+        call = { globals: null, logs: null, rows: null, hasEmitted: false, modules: null, service: null, chunks: null };
+    }
+
+    // The call in progress, with what a function that renders writes into it. What it says of its answer is undefined until then.
+    function rendering() {
+        if (current().chunks === null) {
+            call.chunks = [];
+            call.offers = [];
+            call.head = {};
+        }
+        return call;
     }
 
     // MARK: What scripts call
@@ -69,7 +76,7 @@
 
     const scriptFunctions = {
         emit: function (key, value) {
-            current().rows.push([key, value]);
+            (current().rows || (call.rows = [])).push([key, value]);
             call.hasEmitted = true;
         },
         sum: function (values) {
@@ -78,7 +85,8 @@
             return total;
         },
         log: function (message) {
-            current().logs.push(wellFormed(stringify(["log", text(message)])));
+            const line = wellFormed(stringify(["log", text(message)]));
+            (current().logs || (call.logs = [])).push(line);
         },
         toJSON: function (value) {
             return stringify(value);
@@ -87,7 +95,7 @@
             return Array.isArray(value);
         },
         provides: function (name, producer) {
-            current().offers.push([name, producer]);
+            rendering().offers.push([name, producer]);
         },
         registerType: function (name) {
             current();
@@ -96,11 +104,11 @@
             register(call.types, call.names, name, slice(arguments, 1));
         },
         start: function (head) {
-            current().head = head || {};
+            rendering().head = head || {};
             call.hasHead = true;
         },
         send: function (chunk) {
-            current().chunks.push(String(chunk));
+            rendering().chunks.push(String(chunk));
         },
         getRow: getRow,
     };
@@ -197,7 +205,7 @@
         }
         parts = parts || ["unnamed_error", description(error)];
         const line = stringify(["error", parts[0], parts[1]]);
-        if (isFatal) exchange(wellFormed(waiting.concat(call === null ? [] : call.logs, line).join("\n")), true);
+        if (isFatal) exchange(wellFormed(waiting.concat(call === null ? [] : call.logs || [], line).join("\n")), true);
         return line;
     }
 
@@ -348,25 +356,26 @@
         scriptFunctions.log("function raised exception " + description(error) + document);
     }
 
-    // Runs the map functions. `copy` makes the document once more.
-    function mapDocument(document, copy) {
+    // Runs the map functions on a document. `text` is its JSON, or a command with it.
+    function mapDocument(document, text, isCommand) {
         const id = document === null ? undefined : document._id;
-        const answers = [];
+        var answer = "[";
         const sources = views.sources;
         for (var index = 0; index < sources.length; index++) {
+            if (index > 0) answer += ",";
             call.rows = [];
             call.globals = ownGlobals();
             call.modules = null;
             try {
                 // Each function has a document of its own, since the one before may have changed it.
-                functionOf(sources[index], views.tree)(index === 0 ? document : copy());
-                answers.push(stringify(call.rows));
+                functionOf(sources[index], views.tree)(index === 0 ? document : isCommand ? parse(text)[1] : parse(text));
+                answer += stringify(call.rows);
             } catch (error) {
                 endViewError(error, id);
-                answers.push("[]");
+                answer += "[]";
             }
         }
-        return "[" + answers.join(",") + "]";
+        return answer + "]";
     }
 
     // Answers that wait until those of other documents of their line are there, too.
@@ -392,14 +401,16 @@
         return waiting.splice(0).join("\n");
     }
 
-    function mapText(service, source) {
-        function copy() {
-            return parse(source);
+    function mapText(service, text) {
+        begin();
+        call.service = service;
+        var result;
+        try {
+            result = mapDocument(parse(text), text, false);
+        } catch (error) {
+            result = failure(error);
         }
-        return answerOf(function () {
-            call.service = service;
-            return mapDocument(copy(), copy);
-        });
+        return ended(result);
     }
 
     // MARK: What map functions read
@@ -638,8 +649,8 @@
 
     function exchangeRow(label, head) {
         const line = wellFormed(stringify(head === undefined ? [label, call.chunks] : [label, call.chunks, head]));
-        const lines = call.logs.concat(line).join("\n");
-        call.logs = [];
+        const lines = (call.logs || []).concat(line).join("\n");
+        call.logs = null;
         call.chunks = [];
         call.hasHead = false;
         return exchange(lines);
@@ -693,6 +704,7 @@
     }
 
     function runShow(script, designDocument, args) {
+        rendering();
         try {
             var response = wrapped(script.apply(designDocument, args) || {});
             if (call.chunks.length > 0) {
@@ -729,7 +741,7 @@
     }
 
     function runList(script, designDocument, args) {
-        call.isList = true;
+        rendering().isList = true;
         try {
             var tail = script.apply(designDocument, args);
             if (call.offers.length > 0) tail = produce(args[1], designDocument);
@@ -884,9 +896,7 @@
     function mapping(service) {
         return function (command, line) {
             call.service = service;
-            return mapDocument(command[1], function () {
-                return parse(line)[1];
-            });
+            return mapDocument(command[1], line, true);
         };
     }
 
@@ -904,9 +914,14 @@
         } catch (error) {
             result = failure(error);
         }
+        return ended(result);
+    }
+
+    // Ends the call: its answer behind its log lines.
+    function ended(result) {
         const logs = call.logs;
         call = null;
-        return logs.length === 0 ? result : logs.join("\n") + "\n" + result;
+        return logs === null ? result : logs.join("\n") + "\n" + result;
     }
 
     function answer(line) {
