@@ -512,7 +512,7 @@ package struct Router: Sendable {
         }
         switch method {
         case "GET": throw HTTPFailure.missing
-        case "PUT", "POST", "DELETE", "COPY": throw HTTPFailure.reservedID
+        case "PUT", "DELETE", "COPY": throw HTTPFailure.reservedID
         default: throw HTTPFailure.noRoute
         }
     }
