@@ -49,7 +49,9 @@ extension Call {
     /// - Throws: `HTTPFailure` 400 for a name that no function has.
     func callback(_ route: Route) throws -> Callback? {
         // Where all programs of the machine are administrators, every page of their browsers would be.
-        guard route.method == "GET", site.configuration.settings.allowsCallbacks,
+        // What a client or a script has written is answered as it is.
+        guard route.method == "GET", !route.answersAnyType,
+            site.configuration.settings.allowsCallbacks,
             !site.guardian.allowsAnonymousAdmin, let name = query["callback"], !name.isEmpty
         else { return nil }
         return try Callback(name)

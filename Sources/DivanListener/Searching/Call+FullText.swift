@@ -9,6 +9,8 @@ internal import DivanQuery
 // The parameter `full_text` of views, as clients of Couchbase Lite 1.x send it: a search in a full-text index of the app.
 extension Call {
     private static let mostTexts = 200
+    /// Of more rows than these the best are kept in memory.
+    private static let mostFound = 10_000
 
     /// `GET`, `POST /{db}/_design/{ddoc}/_view/{name}?full_text=…`
     ///
@@ -34,10 +36,13 @@ extension Call {
         search.isRanked = try given.flag("ranking", default: true)
         search.updateMode = try Self.updateMode(given)
         let skip = try given.count("skip") ?? 0
+        guard skip <= Self.mostFound else {
+            throw HTTPFailure.queryParse("Skip is too large, must not exceed \(Self.mostFound)")
+        }
         // Documents are read one by one, when their rows are written.
         search.includeDocuments = false
         // Rows that are hidden do not count, so they are passed over and counted here.
-        if !hidesDocuments { (search.skip, search.limit) = (skip, wanted) }
+        (search.skip, search.limit) = hidesDocuments ? (0, Self.mostFound) : (skip, wanted)
         let hasSnippets = try given.flag("snippets")
         let hasDocuments = try given.flag("include_docs")
         let result = try search.run()

@@ -64,6 +64,9 @@ import Testing
         headers["Content-Type"] = "text/plain"
         site.send("PUT", "/db/f/text", "words", headers)
         #expect(ask("/db/f/text?callback=show").text == "words")
+        headers["Content-Type"] = "application/json"
+        site.send("PUT", "/db/j/json", "{}", headers)
+        #expect(ask("/db/j/json?callback=show").text == "{}")
     }
 
     @Test func `a listener for all programs of the machine calls no function of a page`() throws {

@@ -65,7 +65,8 @@ import Testing
 
     @Test(arguments: [
         ("words?full_text=%22couch", 400), ("words?full_text=couch&limit=201", 400),
-        ("words?full_text=couch&limit=x", 400), ("words?full_text=couch&ranking=maybe", 400),
+        ("words?full_text=couch&limit=x", 400), ("words?full_text=couch&skip=10001", 400),
+        ("words?full_text=couch&ranking=maybe", 400),
         ("words?full_text=couch&partition=p", 400), ("none?full_text=couch", 404),
     ])
     func `what makes no sense is refused`(query: String, status: Int) throws {
