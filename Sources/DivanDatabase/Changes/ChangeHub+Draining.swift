@@ -20,10 +20,8 @@ extension ChangeHub {
             )
         }
         guard let core = work.core else { return }
-        // Without a mark, when the counters could not be read, the first commit gives one.
-        guard var mark = work.mark ?? work.pending.first?.begin ?? (try? core.committedMark())
+        guard var mark = work.mark ?? findMark(core, work.pending.first, work.epoch)
         else { return }
-        if work.mark == nil { move(to: mark, work.epoch) }
         var mustRead = work.mustCheck
         for commit in work.pending where !commit.end.isReached(by: mark) {
             guard commit.begin == mark, let ids = commit.documentIDs else {
@@ -39,6 +37,25 @@ extension ChangeHub {
                     source: commit.source), in: work.epoch)
         }
         if mustRead { readFeeds(core, after: mark, work.epoch) }
+    }
+
+    /// Finds out from where to tell when the first follower is still being added, or its mark could not be read.
+    ///
+    /// The first commit that waits gives a mark. Else the counters are read, and they hold only if no commit of this process came
+    /// meanwhile: one that came after `follow` returned may be in them, and would never be told (invariant 3). Its own drain follows.
+    func findMark(
+        _ core: DatabaseCore, _ waiting: Commit?, _ epoch: Int
+    ) -> DatabaseMark? {
+        let read = waiting == nil ? try? core.committedMark() : nil
+        return state.withLock { state in
+            guard !state.followers.isEmpty, state.epoch == epoch else { return nil }
+            if state.mark == nil {
+                let isQuiet =
+                    state.pending.isEmpty && !state.mustCheck && !state.sources.hasCommitInFlight
+                state.mark = waiting?.begin ?? (isQuiet ? read : nil)
+            }
+            return state.mark
+        }
     }
 
     /// Tells what the feeds have after `start`, a piece at a time.

@@ -42,6 +42,9 @@ struct CommitSources: Sendable {
 
     init(limit: Int = 4_096) { self.limit = limit }
 
+    /// Whether a transaction of this process may be committed and not be known as a run yet.
+    var hasCommitInFlight: Bool { !inFlight.isEmpty }
+
     /// Notes a transaction that is about to commit, with those that are in flight already.
     mutating func begin(_ commit: Commit) { inFlight.append(Run(commit)) }
 

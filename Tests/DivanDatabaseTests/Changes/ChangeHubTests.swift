@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Divan
 import DivanTestSupport
 import Synchronization
@@ -243,6 +244,27 @@ import Testing
             token.remove()
             hub.checkInvariants()
         }
+    }
+
+    // A check that begins while the first follower is added, and ends after `follow` has returned.
+    @Test func `a check while following begins lets no later commit pass unseen`() async throws {
+        let database = try sandbox.database()
+        let (hub, core) = (database.core.hub, database.core)
+        hub.queue.suspend()
+        let (token, told) = try Self.follow(database)
+        let (mark, epoch) = hub.state.withLock { ($0.mark, $0.epoch) }
+        try database.create("a")
+        #expect(try core.committedMark() != mark)
+        #expect(hub.findMark(core, nil, epoch) == mark)
+        // Where the mark could not be read, a commit that waits gives one: the counters are beyond it.
+        hub.state.withLock { $0.mark = nil }
+        #expect(hub.findMark(core, nil, epoch) == nil)
+        #expect(hub.findMark(core, hub.state.withLock { $0.pending.first }, epoch) == mark)
+        #expect(hub.findMark(core, nil, epoch + 1) == nil)
+        hub.queue.resume()
+        await eventually { told.all.contains("a") }
+        #expect(told.all.filter { !$0.isEmpty } == ["a"])
+        token.remove()
     }
 
     /// Follows, lets go, writes, and pauses, by chance.
