@@ -46,6 +46,7 @@
     // MARK: The call
 
     var call = null;
+    var spare = null;
 
     // The call in progress. Callbacks that a script leaves behind run after it, and find none.
     function current() {
@@ -54,8 +55,13 @@
     }
 
     // Most calls map a document, and each member costs: a call has only what that needs, and lists when something is put into them.
+    // One that logged nothing and rendered nothing has only what is cleared here, so it serves again.
     function begin() {
-        call = { globals: null, logs: null, rows: null, hasEmitted: false, modules: null, service: null, chunks: null };
+        if (spare !== null) {
+            call = spare;
+            spare = null;
+            call.rows = call.globals = call.modules = call.service = null;
+        } else call = { globals: null, logs: null, rows: null, modules: null, service: null, chunks: null };
     }
 
     // The call in progress, with what a function that renders writes into it. What it says of its answer is undefined until then.
@@ -74,10 +80,15 @@
         return typeof value === "string" ? value : String(stringify(value));
     }
 
+    function addRow(row) {
+        if (call === null) current();
+        if (call.rows === null) call.rows = [row];
+        else call.rows.push(row);
+    }
+
     const scriptFunctions = {
         emit: function (key, value) {
-            (current().rows || (call.rows = [])).push([key, value]);
-            call.hasEmitted = true;
+            addRow([key, value]);
         },
         sum: function (values) {
             var total = 0;
@@ -98,7 +109,7 @@
             rendering().offers.push([name, producer]);
         },
         registerType: function (name) {
-            current();
+            rendering();
             call.types = call.types || Object.create(knownTypes);
             call.names = call.names || Object.create(knownNames);
             register(call.types, call.names, name, slice(arguments, 1));
@@ -112,6 +123,8 @@
         },
         getRow: getRow,
     };
+
+    const emit = scriptFunctions.emit;
 
     // MARK: Search indexes
 
@@ -154,16 +167,15 @@
     // What functions of search indexes call. To all others `index` is a name like any other, which they may give a variable.
     const searchFunctions = {
         search: function (name, value, options) {
-            current().rows.push(searchField(name, value, options));
+            addRow(searchField(name, value, options));
         },
         nouveau: function (type, name, value, options) {
-            current().rows.push(nouveauField(type, name, value, options));
+            addRow(nouveauField(type, name, value, options));
         },
     };
 
-    // What a function finds beside what all do.
+    // What a function of a search index finds beside what all do.
     function ownGlobals() {
-        if (call.service === null) return null;
         const globals = dictionary();
         globals.index = searchFunctions[call.service];
         return globals;
@@ -269,17 +281,33 @@
         return source.length > 1000 ? source.slice(0, 1000) + "…" : source;
     }
 
-    // Makes the function of a text anew, with `require` of a tree of modules.
-    function functionOf(source, tree, name) {
+    function endCompilation(error, source) {
+        if (Array.isArray(error) && error[0] === "error") throw error;
+        refuse("compilation_error", description(error) + " (" + shown(source) + ")");
+    }
+
+    // What the text of a function is compiled to. It finds `emit` sooner as a parameter than as a name of the global object.
+    function makerOf(source) {
         if (typeof source !== "string" || source === "") refuse("not_found", "missing function");
-        var make = functions.made[source];
+        if (functions.made[source] !== undefined) return functions.made[source];
+        try {
+            return functions.keep(source, compile("require, emit", source));
+        } catch (error) {
+            return endCompilation(error, source);
+        }
+    }
+
+    // Makes the function of a text anew, with `require` of a tree of modules.
+    function functionOf(source, tree) {
+        return madeAnew(makerOf(source), source, tree);
+    }
+
+    function madeAnew(make, source, tree) {
         var result;
         try {
-            if (make === undefined) make = functions.keep(source, compile("require", source));
-            result = make(tree === null ? undefined : requiring([], tree));
+            result = make(tree === null ? undefined : requiring([], tree), emit);
         } catch (error) {
-            if (Array.isArray(error) && error[0] === "error") throw error;
-            refuse("compilation_error", description(error) + " (" + shown(source) + ")");
+            endCompilation(error, source);
         }
         if (typeof result !== "function") {
             refuse("compilation_error", "Expression does not eval to a function. (" + shown(source) + ")");
@@ -342,7 +370,8 @@
 
     // MARK: Views
 
-    const views = { sources: [], tree: null, config: {} };
+    // `makers` is what `sources` are compiled to.
+    const views = { sources: [], makers: [], tree: null, config: {} };
 
     // A view's function that throws emits nothing, and the log says so; unless it threw what ends the command.
     function endViewError(error, id) {
@@ -356,26 +385,34 @@
         scriptFunctions.log("function raised exception " + description(error) + document);
     }
 
-    // Runs the map functions on a document. `text` is its JSON, or a command with it.
+    // Runs the map functions on a document, each on one of its own, since the one before may have changed it. `text` is its JSON, or
+    // a command with it.
     function mapDocument(document, text, isCommand) {
-        const id = document === null ? undefined : document._id;
-        var answer = "[";
-        const sources = views.sources;
-        for (var index = 0; index < sources.length; index++) {
-            if (index > 0) answer += ",";
-            call.rows = [];
-            call.globals = ownGlobals();
-            call.modules = null;
-            try {
-                // Each function has a document of its own, since the one before may have changed it.
-                functionOf(sources[index], views.tree)(index === 0 ? document : isCommand ? parse(text)[1] : parse(text));
-                answer += stringify(call.rows);
-            } catch (error) {
-                endViewError(error, id);
-                answer += "[]";
-            }
+        var answer = rowsOf(0, document, text, isCommand);
+        for (var index = 1; index < views.sources.length; index++) {
+            answer += "," + rowsOf(index, documentOf(text, isCommand), text, isCommand);
         }
-        return answer + "]";
+        return "[" + answer + "]";
+    }
+
+    function documentOf(text, isCommand) {
+        return isCommand ? parse(text)[1] : parse(text);
+    }
+
+    // What one of the map functions emits, as text; nothing where there is none.
+    function rowsOf(index, document, text, isCommand) {
+        if (index >= views.sources.length) return "";
+        call.rows = null;
+        call.globals = call.service === null ? null : ownGlobals();
+        call.modules = null;
+        try {
+            madeAnew(views.makers[index], views.sources[index], views.tree)(document);
+            return call.rows === null ? "[]" : stringify(call.rows);
+        } catch (error) {
+            const whole = documentOf(text, isCommand);
+            endViewError(error, whole === null ? undefined : whole._id);
+            return "[]";
+        }
     }
 
     // Answers that wait until those of other documents of their line are there, too.
@@ -392,7 +429,8 @@
         const texts = line.split("\t");
         var since = now();
         for (var index = 1; index < texts.length; index++) {
-            if (Math.abs(now() - since) > LONGEST_WAIT) {
+            const elapsed = now() - since;
+            if (elapsed > LONGEST_WAIT || elapsed < 0) {
                 exchange(wellFormed(waiting.splice(0).join("\n")), false);
                 since = now();
             }
@@ -758,7 +796,7 @@
     // The function is made anew for each document, as it is for a map.
     function filterEach(make, documents, isPassing) {
         const answers = documents.map(function (document) {
-            call.hasEmitted = false;
+            call.rows = null;
             call.globals = null;
             call.modules = null;
             return Boolean(isPassing(make(), document));
@@ -813,7 +851,7 @@
         views: function (make, document, args) {
             return filterEach(make, args[0], function (script, one) {
                 script.call(undefined, one);
-                return call.hasEmitted;
+                return call.rows !== null;
             });
         },
     };
@@ -859,7 +897,7 @@
         reset: function (command) {
             functions.clear();
             modules.clear();
-            assign(views, { sources: [], tree: null, config: command[1] || {} });
+            assign(views, { sources: [], makers: [], tree: null, config: command[1] || {} });
             return "true";
         },
         add_lib: function (command) {
@@ -868,6 +906,7 @@
         },
         add_fun: function (command) {
             functionOf(command[1], views.tree);
+            views.makers.push(makerOf(command[1]));
             views.sources.push(command[1]);
             return "true";
         },
@@ -920,6 +959,7 @@
     // Ends the call: its answer behind its log lines.
     function ended(result) {
         const logs = call.logs;
+        if (logs === null && call.chunks === null) spare = call;
         call = null;
         return logs === null ? result : logs.join("\n") + "\n" + result;
     }

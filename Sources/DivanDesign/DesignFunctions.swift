@@ -75,9 +75,12 @@ package struct DesignFunctions: Sendable {
 enum ScriptLog {
     private static let longest = 1_000
 
-    static func write(_ answer: ScriptAnswer, of id: DocumentID) {
+    static func write(
+        _ answer: ScriptAnswer, of id: DocumentID, for document: DocumentID? = nil
+    ) {
         for line in answer.logs {
-            Log.scripts.debug("'\(id)' logs: \(line.prefix(longest))")
+            let subject = document.map { " for '\($0)'" } ?? ""
+            Log.scripts.debug("'\(id)' logs\(subject): \(line.prefix(longest))")
         }
     }
 }

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 ///     ["properties"]                          ──►
 ///                                             ◄──   ["name","type"]
-///     ["map_docs"]⇥{"_id":"a",…}⇥{"_id":"b",…}  ──►
+///     ["map_docs"]⇥{"name":"Ann"}⇥{"type":"x"}  ──►
 ///                                             ◄──   [[["Ann",1]],[]]
 ///                                             ◄──   [[],[["x",null]]]
 ///
@@ -28,7 +28,7 @@ final class DocumentMapping: Sendable {
         /// The process was not asked yet.
         case unknown
         case everything
-        case properties([String])
+        case properties([ShownProperty])
     }
 
     /// A line has documents of some such length, and at least one.
@@ -70,9 +70,9 @@ final class DocumentMapping: Sendable {
     ) throws -> [PackedValue] {
         guard !documents.isEmpty else { return [] }
         guard processes.mapsManyDocuments else {
-            return try values(of: lines(for: documents, tree), count: documents.count)
+            return try values(of: lines(for: documents, tree), for: documents)
         }
-        let names = try propertiesRead()
+        let properties = try propertiesRead()
         var lines: [UInt8] = []
         var end = 0
         for document in documents {
@@ -82,14 +82,14 @@ final class DocumentMapping: Sendable {
                 end = lines.count + Self.lineLength
             }
             lines.append(UInt8(ascii: "\t"))
-            if let names {
-                ScriptText.append(document, only: names, to: &lines)
+            if let properties {
+                ScriptText.append(document, only: properties, to: &lines)
             } else {
                 try append(document, tree, to: &lines)
             }
         }
         lines.append(UInt8(ascii: "\n"))
-        return try values(of: lines, count: documents.count)
+        return try values(of: lines, for: documents)
     }
 
     /// A line for each document.
@@ -126,8 +126,8 @@ final class DocumentMapping: Sendable {
         return try answer.value()
     }
 
-    /// The names of the properties that the functions read, nil when it may be any.
-    private func propertiesRead() throws -> [String]? {
+    /// The properties that the functions read, nil when it may be any.
+    private func propertiesRead() throws -> [ShownProperty]? {
         try reading.withLock { reading in
             if case .unknown = reading {
                 let question = Array(#"["properties"]"#.utf8)
@@ -136,30 +136,33 @@ final class DocumentMapping: Sendable {
                 }
                 reading = Self.reading(answer)
             }
-            guard case .properties(let names) = reading else { return nil }
-            return names
+            guard case .properties(let properties) = reading else { return nil }
+            return properties
         }
     }
 
     /// What the process says that functions read. What a document has beside its body, such as its conflicts, only whole ones show.
     private static func reading(_ answer: PackedValue) -> Reading {
         guard let names = answer.jsonValue().array?.compactMap(\.string) else { return .everything }
-        let isOfBody = names.allSatisfy { name in
-            !name.utf8.starts(with: "_".utf8) || ScriptText.isShownAlone(name)
-        }
-        return isOfBody ? .properties(names) : .everything
+        let properties = names.compactMap(ShownProperty.init)
+        return properties.count == names.count ? .properties(properties) : .everything
     }
 
-    /// What the process answers to lines.
-    private func values(of lines: [UInt8], count: Int) throws(DatabaseError) -> [PackedValue] {
+    /// What the process answers to lines with documents. What a function logs is told with the document, whose ID it may not know.
+    private func values(
+        of lines: [UInt8], for documents: [Document]
+    ) throws(DatabaseError) -> [PackedValue] {
         try DatabaseError.naming(id) { () throws(ScriptError) in
             let answers = try processes.withProcess(for: program) { process throws(ScriptError) in
-                try process.ask(lines, count: count)
+                try process.ask(lines, count: documents.count)
             }
-            return try answers.map { answer throws(ScriptError) in
-                ScriptLog.write(answer, of: id)
-                return try answer.value()
+            var values: [PackedValue] = []
+            values.reserveCapacity(answers.count)
+            for (answer, document) in zip(answers, documents) {
+                ScriptLog.write(answer, of: id, for: document.id)
+                values.append(try answer.value())
             }
+            return values
         }
     }
 }

@@ -18,6 +18,11 @@ package struct ScriptAnswer: Sendable {
     /// - Returns: Whether it is the answer, and no log line.
     /// - Throws: `ScriptError.Code.script` when it is an error.
     package mutating func take(_ text: [UInt8]) throws(ScriptError) -> Bool {
+        // Most answers are rows, which begin otherwise.
+        guard text.count > 1, text[1] == UInt8(ascii: "\"") else {
+            line = text
+            return true
+        }
         if text.starts(with: #"["log","#.utf8) {
             logs.append(Self.texts(text).first ?? "")
             return false

@@ -48,32 +48,23 @@ package enum ScriptText {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// Appends a document with its ID and some of its properties, those of them that it has.
+    /// Appends some properties of a document, those of them that it has.
     ///
     /// - Parameters:
     ///   - document: The revision.
-    ///   - names: The names, each of the body or one that ``isShownAlone(_:)``.
-    ///   - bytes: Where it is appended.
-    static func append(_ document: Document, only names: [String], to bytes: inout [UInt8]) {
-        raw("{\"_id\":", &bytes)
-        append(.string(document.id.text), to: &bytes)
-        for name in names where !name.hasSameBytes(as: "_id") {
-            if name.hasSameBytes(as: "_rev") {
-                raw(",\"_rev\":", &bytes)
-                append(.string(document.revisionID.description), to: &bytes)
-            } else if let value = document.body[name] {
-                bytes.append(UInt8(ascii: ","))
-                append(.string(name), to: &bytes)
-                bytes.append(UInt8(ascii: ":"))
-                value.appendJSON(to: &bytes)
-            }
+    ///   - properties: The properties.
+    ///   - bytes: Where they are appended, as an object.
+    static func append(
+        _ document: Document, only properties: [ShownProperty], to bytes: inout [UInt8]
+    ) {
+        bytes.append(UInt8(ascii: "{"))
+        let start = bytes.count
+        for property in properties where property.append(of: document, to: &bytes) {
+            bytes.append(UInt8(ascii: ","))
         }
+        // `{"a":1,` becomes `{"a":1}`.
+        if bytes.count > start { bytes.removeLast() }
         bytes.append(UInt8(ascii: "}"))
-    }
-
-    /// Whether a name with an underscore is one that ``append(_:only:to:)`` knows.
-    static func isShownAlone(_ name: String) -> Bool {
-        ["_id", "_rev", "_attachments"].contains { $0.hasSameBytes(as: name) }
     }
 
     private static func append(

@@ -10,6 +10,8 @@ struct WorkerContexts {
 
     private let lines: StandardLines
     private var views: WorkerContext?
+    /// Whether the views' context has answered nothing yet: then it is as good as a new one.
+    private var isFresh = true
     private var designs: [(id: ArraySlice<UInt8>, context: WorkerContext)] = []
 
     init(_ lines: StandardLines) { self.lines = lines }
@@ -21,13 +23,17 @@ struct WorkerContexts {
     }
 
     /// What a context answers to a line that ends in a zero; nil when memory is not enough.
-    mutating func answer(_ line: ArraySlice<UInt8>) -> [UInt8]? { context(for: line)?.answer(line) }
+    mutating func answer(_ line: ArraySlice<UInt8>) -> [UInt8]? {
+        guard let context = context(for: line) else { return nil }
+        if context === views { isFresh = false }
+        return context.answer(line)
+    }
 
     /// The context that a command is for. One that cannot be read is for the views' context, which tells what is wrong with it.
     private mutating func context(for line: ArraySlice<UInt8>) -> WorkerContext? {
         var words = CommandWords(line)
         let command = words.next()
-        if command?.elementsEqual("reset".utf8) == true {
+        if command?.elementsEqual("reset".utf8) == true, !isFresh {
             views = nil
             views = WorkerContext(lines)
         }

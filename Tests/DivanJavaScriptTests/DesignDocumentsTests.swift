@@ -69,6 +69,38 @@ struct DesignDocumentsTests {
         #expect(try rows("p/by_age").first == "1=\"dan\"")
     }
 
+    private final class Lines: LogSink {
+        let lines = Record<String>()
+        func write(_ entry: LogEntry) { lines.append(entry.message) }
+    }
+
+    @Test func `what a map function logs is told with its document, whose ID it does not read`()
+        async throws
+    {
+        let sink = Lines()
+        var levels = LogLevels(.none)
+        levels[.scripts] = .debug
+        Log.add(sink, levels: levels)
+        defer { Log.remove(sink) }
+        try people()
+        try design(
+            "logging",
+            [
+                "views": [
+                    "v": [
+                        "map":
+                            "function(doc) { if (doc.age > 20) log(doc.age); else doc.age.x.y }"
+                    ]
+                ]
+            ])
+        #expect(try rows("logging/v") == [])
+        let told = { sink.lines.all.filter { $0.hasPrefix("'_design/logging' logs for ") } }
+        await eventually { told().count == 3 }
+        #expect(told().contains("'_design/logging' logs for 'ann': 30"))
+        #expect(
+            told().contains { $0.hasPrefix("'_design/logging' logs for 'bob': function raised") })
+    }
+
     @Test(arguments: Engine.here)
     func `each engine keeps the rows of a view up to date`(engine: JavaScriptEngine) throws {
         database.designDocuments.enable(JavaScriptRuntime(program: Engine.program, engine: engine))
