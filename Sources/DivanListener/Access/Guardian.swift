@@ -108,6 +108,19 @@ struct Guardian: Sendable {
         return try recognised(head, mayTakeLong: true) ?? anonymous
     }
 
+    /// A user who has shown a password or a cookie before, with the roles of now; any other one as it was then.
+    ///
+    /// - Throws: `HTTPFailure` 401 when the account is gone.
+    func current(_ user: ListenerUser) throws -> ListenerUser {
+        guard let name = user.name, user.method == "default" || user.method == "cookie" else {
+            return user
+        }
+        guard let account = accounts.account(name) else { throw Self.wrongPassword }
+        var user = user
+        user.roles = account.roles
+        return user
+    }
+
     /// The user by what stands in the request. A session that holds counts before a name and password beside it.
     private func recognised(_ head: RequestHead, mayTakeLong: Bool) throws -> ListenerUser? {
         if allowsAnonymousAdmin { return ListenerUser(roles: [ListenerUser.adminRole]) }

@@ -162,6 +162,11 @@ extension Call {
         }
         switch access(of: route) {
         case .anyone: return
+        case .user:
+            // Those without a name were refused before.
+            guard user.databases == nil else {
+                throw HTTPFailure.forbidden("A paired device replicates from its own side.")
+            }
         // As in CouchDB, a right that goes with a role is asked for by 401, also of a user who is signed in.
         case .metrics:
             guard user.isAdmin || user.roles.contains(ListenerUser.metricsRole) else {

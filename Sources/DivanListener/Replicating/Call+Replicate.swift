@@ -11,7 +11,8 @@ internal import DivanReplication
 extension Call {
     /// `POST /_replicate`
     ///
-    /// A one-shot replication is answered when it has ended, a continuous one at once.
+    /// A one-shot replication is answered when it has ended, a continuous one at once. A user who is no administrator replicates
+    /// between databases here, and ends what the user has started.
     func replicate() throws -> ListenerResponse {
         let body = try objectBody()
         if body["cancel"]?.bool == true,
@@ -20,14 +21,16 @@ extension Call {
             return try cancel(id)
         }
         let request = try ReplicateRequest(body, hosts: headers.values(of: "Host"))
-        guard let replication = try site.makeReplication(request, by: user) else {
+        let replication = try site.makeReplication(
+            request, by: user, inOwnName: !user.isAdmin)
+        guard let replication else {
             // Cancelling what was never there.
             throw HTTPFailure.missing
         }
         let new = RunningReplication(
             replication, request, site, user: user.name, number: site.replications.nextNumber())
         if request.isCancelling { return try cancel(new.id) }
-        let running = try site.replications.start(new)
+        let running = try site.replications.start(new, isBounded: !user.isAdmin)
         if request.settings.isContinuous {
             return .json(["ok": true, "_local_id": .string(running.id)], status: 202)
         }
@@ -38,7 +41,10 @@ extension Call {
     }
 
     private func cancel(_ id: String) throws -> ListenerResponse {
-        guard let ended = site.replications.cancel(id) else { throw HTTPFailure.missing }
+        let ended = site.replications.cancel(id) {
+            user.isAdmin || $0.documentID == nil && user.isNamed($0.user)
+        }
+        guard let ended else { throw HTTPFailure.missing }
         // What starts next finds all that this one has done.
         _ = ended.wait()
         return .json(["ok": true, "_local_id": .string(id)])
@@ -77,24 +83,29 @@ extension Site {
     /// - Parameters:
     ///   - request: What was asked for.
     ///   - user: Who asks.
+    ///   - inOwnName: Whether databases here are used in the name of that user where no credentials go with them; else as an administrator
+    ///     does.
     /// - Returns: The replication; nil when it is to be cancelled and its database is not there.
     /// - Throws: `HTTPFailure` when it makes no sense, or may not be.
-    func makeReplication(_ request: ReplicateRequest, by user: ListenerUser) throws
-        -> Replication?
-    {
+    func makeReplication(
+        _ request: ReplicateRequest, by user: ListenerUser, inOwnName: Bool = false
+    ) throws -> Replication? {
         // The app's functions decide when a client makes a request. A replication does not ask them.
         guard options.authorization.reading == nil, options.authorization.writing == nil else {
             throw HTTPFailure.forbidden(
                 "The app decides who may see which document, so replicate from outside.")
         }
+        if inOwnName { try request.checkIsHere() }
+        let reader = PeerUser(request.sourceCredentials, inOwnName ? user : nil, guardian)
+        let writer = PeerUser(request.targetCredentials, inOwnName ? user : nil, guardian)
         var settings = request.settings
-        settings.localAccess = try access(request.source, request.sourceCredentials, request)
-        settings.remoteAccess = try access(request.target, request.targetCredentials, request)
+        settings.localAccess = try access(request.source, reader, request)
+        settings.remoteAccess = try access(request.target, writer, request)
         switch (request.source, request.target) {
         case (.local(let source), .local(let target)):
             guard let (here, there) = try bothEnds(source, target, request) else { return nil }
             count(&settings.startingSequence, in: here)
-            settings.remoteAuthor = author(at: there, request.targetCredentials, user)
+            settings.remoteAuthor = author(at: there, writer, user)
             settings.filterVersion = try Self.filterVersion(request.settings.filter, here)
             return here.makePushReplication(to: there, settings: settings)
         case (.local(let name), .url(let url)):
@@ -105,7 +116,7 @@ extension Site {
         case (.url(let url), .local(let name)):
             guard let target = try end(name, mayCreate: true, request) else { return nil }
             swap(&settings.localAccess, &settings.remoteAccess)
-            settings.localAuthor = author(at: target, request.targetCredentials, user)
+            settings.localAuthor = author(at: target, writer, user)
             return target.makePullReplication(from: url, settings: settings)
         case (.url, .url):
             throw HTTPFailure.badRequest("One of source and target must be a database here.")
@@ -157,36 +168,32 @@ extension Site {
         return try manager.database(named: name)
     }
 
-    /// In whose name an end is used that is a database here; nil where nothing is shown, which is in the name of the
-    /// administrator who asks.
+    /// In whose name an end is used that is a database here; nil for an administrator who asks.
     ///
     /// - Throws: `HTTPFailure` 401 or 403 where the user may not use the database, or not make it.
     private func access(
-        _ end: ReplicateRequest.End, _ credentials: HTTPHeaders?, _ request: ReplicateRequest
+        _ end: ReplicateRequest.End, _ peer: PeerUser?, _ request: ReplicateRequest
     ) throws -> PeerAccess? {
-        guard case .local(let name) = end, let credentials, !guardian.allowsAnonymousAdmin else {
+        guard case .local(let name) = end, let peer, !guardian.allowsAnonymousAdmin else {
             return nil
         }
         // A request to cancel names a replication, and uses no database.
-        let user =
-            request.isCancelling
-            ? try? guardian.user(showing: credentials).name
-            : try guardian.user(showing: credentials).name
-        let access = PeerAccess(user: user ?? Guardian.name(in: credentials)) { [weak self] step in
-            try self?.check(step, name, credentials)
+        let user = request.isCancelling ? try? peer.user() : try peer.user()
+        let access = PeerAccess(user: user?.name ?? peer.shownName) { [weak self] step in
+            try self?.check(step, name, peer)
         }
-        if request.isCancelling { return access }
+        guard !request.isCancelling, let user else { return access }
         if manager.databaseExists(named: name) {
-            try authorise("GET", name, [], credentials)
+            try authorise("GET", name, [], as: user)
         } else if request.settings.createTarget, end == request.target {
-            try authorise("PUT", name, [], credentials)
+            try authorise("PUT", name, [], as: user)
         }
         return access
     }
 
-    /// In whose name the rules of a target here are asked: of the user whose credentials go with its
-    /// URL, with the roles of the time of each storing, or else of the user who asks.
-    private func author(at target: Database, _ credentials: HTTPHeaders?, _ user: ListenerUser)
+    /// In whose name the rules of a target here are asked: of the user who uses it, with the roles of the time of each storing, or
+    /// of the administrator who asks.
+    private func author(at target: Database, _ peer: PeerUser?, _ user: ListenerUser)
         -> PeerAuthor
     {
         let form = { @Sendable [weak self] (document: WireDocument) in
@@ -194,11 +201,11 @@ extension Site {
                 ? UserDocument.arriving(document) : document
         }
         return PeerAuthor(form: form) { [weak self] in
-            guard let self else {
+            guard self != nil else {
                 throw ReplicationError(.cancelled, "The listener has stopped.")
             }
             let writer = try Self.refusing(target.name) {
-                try credentials.map { try self.guardian.user(showing: $0) } ?? user
+                try peer?.user() ?? user
             }
             let caller = DesignCaller(writer, target.name, target)
             return { store in
@@ -209,7 +216,7 @@ extension Site {
 
     /// Refuses a step of a replication that a user may not do now, by the rules for the request that another server
     /// would make in its place.
-    private func check(_ step: PeerAccess.Step, _ name: String, _ credentials: HTTPHeaders) throws {
+    private func check(_ step: PeerAccess.Step, _ name: String, _ peer: PeerUser) throws {
         let path: (String, [String]) =
             switch step {
             case .information: ("GET", [])
@@ -222,7 +229,7 @@ extension Site {
             case .syncing: ("POST", ["_ensure_full_commit"])
             }
         try Self.refusing(name) {
-            let call = try authorise(path.0, name, path.1, credentials)
+            let call = try authorise(path.0, name, path.1, as: peer.user())
             if step == .storingDesign, try !call.isDatabaseAdmin {
                 throw call.refusal("You are not a db or server admin.")
             }

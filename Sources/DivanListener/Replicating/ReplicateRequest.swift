@@ -96,6 +96,15 @@ struct ReplicateRequest: Sendable {
         self.settings = settings
     }
 
+    /// Refuses a replication with another server: a user could have this one send requests into its own network.
+    func checkIsHere() throws {
+        guard case .local = source, case .local = target else {
+            throw HTTPFailure.forbidden(
+                "Administrators replicate with other servers; you may between databases here, or from the other side."
+            )
+        }
+    }
+
     // MARK: - Parts
 
     /// An end: a name, a URL, or an object with `url`, `headers` and `auth`; and what is shown at one that is here.

@@ -11,6 +11,9 @@ internal import Synchronization
 ///
 /// State: `state`, guarded by its mutex.
 final class RunningReplications: Sendable {
+    /// How many a user who is no administrator may have running.
+    static let mostOfUser = 20
+
     private struct State {
         var running: NameMap<RunningReplication> = [:]
         var isClosed = false
@@ -29,16 +32,21 @@ final class RunningReplications: Sendable {
 
     /// Starts a replication, or gives the one that runs already.
     ///
-    /// - Throws: `HTTPFailure` 503 when the listener has stopped.
-    func start(_ new: RunningReplication) throws -> RunningReplication {
+    /// - Parameters:
+    ///   - new: The replication.
+    ///   - isBounded: Whether its user may have only so many.
+    /// - Returns: The one that runs.
+    /// - Throws: `HTTPFailure` 503 when the listener has stopped, 403 when the user has too many.
+    func start(_ new: RunningReplication, isBounded: Bool = false) throws -> RunningReplication {
         let id = new.id
-        let known = try state.withLock { state throws(HTTPFailure) in
+        let known = try state.withLock { state throws(HTTPFailure) -> RunningReplication? in
             guard !state.isClosed else {
                 throw HTTPFailure(503, "service_unavailable", "The listener is stopping.")
             }
-            let known = state.running[id]
-            if known == nil { state.running[id] = new }
-            return known
+            if let known = state.running[id] { return known }
+            if isBounded { try Self.checkCount(of: new.user, state.running) }
+            state.running[id] = new
+            return nil
         }
         if let known { return known }
         new.start { [weak self] in
@@ -48,9 +56,27 @@ final class RunningReplications: Sendable {
         return new
     }
 
-    /// Ends a replication; nil when there is none of that ID.
-    func cancel(_ id: String) -> RunningReplication? {
-        let known = state.withLock { $0.running.removeValue(forKey: id) }
+    private static func checkCount(
+        of user: String?, _ running: NameMap<RunningReplication>
+    ) throws(HTTPFailure) {
+        guard running.values.count(where: { $0.user.hasSameBytes(as: user) }) < mostOfUser else {
+            throw .forbidden(
+                "\(mostOfUser) replications of this user are running: cancel one, or wait until one has ended."
+            )
+        }
+    }
+
+    /// Ends a replication; nil when there is none of that ID that may be ended.
+    func cancel(
+        _ id: String, where mayEnd: (RunningReplication) -> Bool = { _ in true }
+    ) -> RunningReplication? {
+        let known = state.withLock { state in
+            guard let known = state.running[id], mayEnd(known) else {
+                return nil as RunningReplication?
+            }
+            state.running[id] = nil
+            return known
+        }
         known?.stop()
         return known
     }

@@ -8,6 +8,8 @@ struct Route: Sendable {
     enum Access: Sendable {
         /// Any client, also without a name.
         case anyone
+        /// Users with a name, but for paired devices.
+        case user
         /// Members of the database.
         case member
         /// Administrators of the database.
@@ -21,6 +23,7 @@ struct Route: Sendable {
         var refusal: String {
             switch self {
             case .anyone, .member: "You are not allowed to access this db."
+            case .user: "Sign in first: it is done in the name of its user."
             case .databaseAdmin: "You are not a db or server admin."
             case .serverAdmin: "You are not a server admin."
             case .metrics: "You are not a server admin or read-only metrics user"

@@ -74,7 +74,7 @@ package struct Router: Sendable {
         .read("GET", "/_scheduler/docs/{db}", .serverAdmin) { try $0.schedulerDocuments() },
         .read("GET", "/_scheduler/docs/{db}/{doc}", .serverAdmin) { try $0.schedulerDocument() },
         .read("GET", "/_edge", .metrics) { try $0.edge() },
-        .long("POST", "/_replicate", .serverAdmin) { try $0.replicate() }.taking(.selector),
+        .long("POST", "/_replicate", .user) { try $0.replicate() }.taking(.selector),
         .read("POST", "/_reload_query_servers", .serverAdmin) { try $0.reloadScripts() },
 
         // What CouchDB has for a node and its cluster

@@ -215,15 +215,15 @@ package final class Site: Sendable {
     ///   - method: The method.
     ///   - name: The database.
     ///   - path: What stands behind the database in the path.
-    ///   - credentials: The header fields that say who the client is.
+    ///   - user: Who makes it.
     /// - Returns: The call, of which nothing was done yet.
     /// - Throws: `HTTPFailure` 401 or 403 where the user may not make it, 404 where there is no such database.
     @discardableResult
-    func authorise(_ method: String, _ name: String, _ path: [String], _ credentials: HTTPHeaders)
+    func authorise(_ method: String, _ name: String, _ path: [String], as user: ListenerUser)
         throws -> Call
     {
         let text = ([name] + path).map { "/" + PercentEncoding.encode($0) }.joined()
-        let head = RequestHead(method: method, target: text, headers: credentials)
+        let head = RequestHead(method: method, target: text)
         let target = try RequestTarget(text)
         let resource = Resource(target.components)
         guard let route = Router.routes[resource.pattern]?[method] else {
@@ -231,7 +231,7 @@ package final class Site: Sendable {
         }
         var call = Call(
             site: self, request: ListenerRequest(head), target: target, resource: resource,
-            user: try guardian.user(showing: credentials))
+            user: user)
         if method != "PUT" || !path.isEmpty {
             call.openDatabase = try manager.existingDatabase(named: name)
             prepare(try call.database)

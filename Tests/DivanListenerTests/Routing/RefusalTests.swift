@@ -117,6 +117,10 @@ import Testing
                 "403 forbidden: The device is not paired, or does not share this database."
             ),
             (
+                site.send("POST", "/_replicate", "{}", key: key),
+                "403 forbidden: A paired device replicates from its own side."
+            ),
+            (
                 site.send("POST", "/_divan/pair", "{}"),
                 "403 forbidden: A device that pairs shows a certificate of its own."
             ),
