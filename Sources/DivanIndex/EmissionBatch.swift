@@ -61,6 +61,10 @@ package struct EmissionBatch: Sendable {
     /// About how much memory it takes.
     package var size: Int { bytes.count + 32 * rows.count + 48 * documents.count }
 
+    /// About how much more it takes while ``IndexWriter`` writes it: each row and each document is an edit of 32 bytes, which is
+    /// sorted by another 32, and rows are packed into blocks (``BlockEdits``).
+    package var sizeOfWriting: Int { bytes.count / 2 + 64 * (rows.count + documents.count) }
+
     // MARK: - Filling
 
     /// Begins the next document.

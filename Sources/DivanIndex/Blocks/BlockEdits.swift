@@ -128,13 +128,23 @@ struct BlockEdits {
             }
             swap(&places, &sorted)
         }
-        let inOrder = places.map { edits[$0.index] }
-        if range == edits.indices {
-            edits = inOrder
-        } else {
-            edits.replaceSubrange(range, with: inOrder)
+        sorted = []
+        let words = places.map(\.word)
+        // Each edit is moved to its place, one circle of places after the other. A copy of all edits would be most of the memory
+        // that sorting takes.
+        for start in places.indices where places[start].index >= 0 {
+            let first = edits[range.lowerBound + start]
+            var place = start
+            while true {
+                let source = places[place].index
+                places[place].index = -1
+                guard source != range.lowerBound + start else { break }
+                edits[range.lowerBound + place] = edits[source]
+                place = source - range.lowerBound
+            }
+            edits[range.lowerBound + place] = first
         }
-        return places.map(\.word)
+        return words
     }
 
     /// The first eight bytes, the highest first; zeros where there are fewer.

@@ -104,17 +104,20 @@ struct IndexPart: Sendable {
     /// What a document is assumed to emit into an index before that is known: most emit a tenth.
     private static let supposedSize = 1_024
 
-    /// About how much memory it takes.
+    /// About how much memory it takes, also while the rows of one index after the other are written.
     var size: Int {
         var size = items.count * MemoryLayout<Item>.stride
+        var writing = 0
         for (index, rows) in zip(indexes, rows) {
             size += rows.emissions.size
             // To write terms they are inverted, and each document's rows are made.
             if let text = index.definition.text {
                 size += 2 * rows.emissions.byteCount + 200 * rows.emissions.count + text.size
+            } else {
+                writing = max(writing, rows.emissions.sizeOfWriting)
             }
         }
-        return size
+        return size + writing
     }
 
     /// Makes room for what is left of the feed, as far as memory allows, if its documents emit what the
