@@ -6,7 +6,7 @@ extension IndexReader {
     /// Computes all partial reductions from the rows, for writing them at once.
     ///
     /// It needs no write transaction, so that other threads can write while a large index is
-    /// reduced. About one node for 31 rows is held in memory.
+    /// reduced. About one node for 31 rows is held in memory, in some fifty bytes.
     ///
     /// - Parameters:
     ///   - reducer: The reducer, if there is one.
@@ -31,21 +31,15 @@ extension IndexReader {
 /// Partial reductions that were computed and are not yet written.
 package struct ComputedPartials {
     /// The nodes in the order of their keys.
-    private(set) var nodes: [(key: [UInt8], value: [UInt8])] = []
+    let nodes: PartialNodes
 
     /// Makes them of a builder that has all rows.
-    init(_ builder: PartialBuilder) throws {
-        var builder = builder
-        try builder.finish()
-        nodes = builder.nodes.map { ($0.key, $0.node.bytes) }
-        nodes.sort { $0.key.precedes($1.key) }
-    }
+    init(_ builder: consuming PartialBuilder) throws { nodes = try builder.nodes() }
 
     /// Packs them into blocks.
     func packed() throws -> PackedBlocks {
-        let size = nodes.reduce(0) { $0 + $1.key.count + $1.value.count }
-        var packer = BlockPacker(first: PackedBlocks(capacity: size))
-        for (key, value) in nodes { try packer.add(key: key.span, value: value.span) }
+        var packer = BlockPacker(first: PackedBlocks(capacity: nodes.size / 2))
+        try nodes.forEach { key, value in try packer.add(key: key, value: value) }
         return try packer.finished()
     }
 

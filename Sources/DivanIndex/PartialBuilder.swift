@@ -16,14 +16,15 @@ struct PartialBuilder {
 
     private let seed: UInt64
     private let reducer: (any RowReducer)?
-    /// The finished nodes with their keys in the store, in the order in which they were finished.
-    private(set) var nodes: [(key: [UInt8], node: Partials.Node)] = []
+    /// The finished nodes by level; the first is unused.
+    private var finished: [PartialNodes]
     /// The open nodes by level; the first is unused.
     private var openNodes: [OpenNode]
 
     init(seed: UInt64, reducer: (any RowReducer)?) {
         self.seed = seed
         self.reducer = reducer
+        finished = [PartialNodes](repeating: PartialNodes(), count: RowRank.highest + 1)
         openNodes = (0...RowRank.highest).map { _ in
             OpenNode(reduction: reducer.map { Reduction($0) })
         }
@@ -41,16 +42,21 @@ struct PartialBuilder {
         openNodes[1].reduction?.add(key: key, value: RowValue.decode(value))
     }
 
-    /// Closes all nodes.
-    mutating func finish() throws {
+    /// Closes all nodes, and gives them away in the order of their keys.
+    mutating func nodes() throws -> PartialNodes {
         for level in 1...RowRank.highest { try close(level, openingAt: []) }
+        // The lowest level has most of them, and those of others follow.
+        finished.swapAt(0, 1)
+        for level in 2...RowRank.highest { finished[0].append(finished[level]) }
+        return finished[0]
     }
 
     private mutating func close(_ level: Int, openingAt key: [UInt8]) throws {
         let node = Partials.Node(
             count: openNodes[level].count,
             reduced: try openNodes[level].reduction?.finish() ?? .none)
-        nodes.append((Partials.key(level: level, openNodes[level].key), node))
+        finished[level].append(
+            key: Partials.key(level: level, openNodes[level].key), value: node.bytes)
         if level < RowRank.highest {
             openNodes[level + 1].count += node.count
             openNodes[level + 1].reduction?.add(node.reduced)
