@@ -56,12 +56,32 @@ package enum HTTPDate {
             let month = months.firstIndex(of: String(parts[2])),
             let year = number(parts[3], upTo: 9_999), year >= 1970
         else { return nil }
-        let clock = parts[4].split(separator: ":")
+        return seconds(year, Int64(clamping: month) + 1, day, parts[4])
+    }
+
+    /// The time that a text as ``iso(_:)`` names; nil where it is not in this form, or before 1970.
+    package static func seconds(iso text: some StringProtocol) -> Int64? {
+        let parts = text.split(separator: "T", omittingEmptySubsequences: false)
+        guard text.utf8.count == 20, parts.count == 2, parts[1].hasByteSuffix("Z") else {
+            return nil
+        }
+        let day = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard day.map(\.utf8.count) == [4, 2, 2], let year = number(day[0], upTo: 9_999),
+            year >= 1970, let month = number(day[1], upTo: 12), month > 0,
+            let dayOfMonth = number(day[2], upTo: 31), dayOfMonth > 0
+        else { return nil }
+        return seconds(year, month, dayOfMonth, parts[1].dropLast())
+    }
+
+    private static func seconds(
+        _ year: Int64, _ month: Int64, _ day: Int64, _ clock: some StringProtocol
+    ) -> Int64? {
+        let clock = clock.split(separator: ":")
         guard clock.count == 3, let hour = number(clock[0], upTo: 23),
             let minute = number(clock[1], upTo: 59), let second = number(clock[2], upTo: 60)
         else { return nil }
         // As above: years that begin in March.
-        let marchMonth = (Int64(clamping: month) + 10) % 12
+        let marchMonth = (month + 9) % 12
         let marchYear = marchMonth >= 10 ? year - 1 : year
         let days =
             365 * marchYear + marchYear / 4 - marchYear / 100 + marchYear / 400

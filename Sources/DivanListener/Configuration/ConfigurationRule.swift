@@ -13,6 +13,8 @@ enum ConfigurationRule: Sendable {
     case count(orInfinity: Bool = false)
     /// A number from 0 to 100.
     case percent
+    /// How long something lasts.
+    case period
     /// One of some words.
     case choice([String])
     /// Words of a list, with commas between them.
@@ -74,6 +76,8 @@ enum ConfigurationRule: Sendable {
             (couchdb, "maintenance_mode", .choice(["true", "false", "nolb"])),
             (disk, "enable", .flag), (disk, "interactive_database_writes_threshold", .percent),
             (disk, "interactive_view_indexing_threshold", .percent),
+            (AutoPurge.sections, "deleted_document_ttl", .period),
+            (AutoPurge.sections, "dry_run", .flag),
             (["query_server_config"], "query_limit", .count(orInfinity: true)),
             (["query_server_config"], "partition_query_limit", .count(orInfinity: true)),
             (cors, "origins", .visible), (cors, "methods", .visible), (cors, "headers", .visible),
@@ -100,6 +104,7 @@ enum ConfigurationRule: Sendable {
         case .count(let orInfinity):
             return table.count("k", in: ["s"]) != nil || orInfinity && text == "infinity"
         case .percent: return table.percent("k", in: ["s"]) != nil
+        case .period: return TimePeriod(text) != nil
         case .choice(let words): return words.contains { text.hasSameBytes(as: $0) }
         case .words(let known):
             let given = ConfigurationTable.words(of: text)
@@ -124,6 +129,7 @@ enum ConfigurationRule: Sendable {
             "a whole number from 1 to \(ConfigurationTable.mostCount)"
                 + (orInfinity ? ", or `infinity`" : "")
         case .percent: "a whole number from 0 to 100"
+        case .period: "a number and a unit of time, such as `30_days`, or `infinity`"
         case .choice(let words):
             "one of " + words.map { $0.isEmpty ? "nothing" : "`\($0)`" }.joined(separator: ", ")
         case .words(let words):

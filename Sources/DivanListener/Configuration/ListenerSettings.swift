@@ -56,6 +56,10 @@ struct ListenerSettings: Sendable {
     var fullestDisk: Int?
     /// The same while indexes of views are brought up to date.
     var fullestDiskForViews: Int?
+    /// How long after a document's deletion it is purged, in databases that do not say it themselves; nil for never.
+    var purgesDeletedAfter: TimePeriod?
+    /// Whether that is only counted, and told in the log.
+    var onlyCountsPurges = false
     /// The name of the database of users.
     var usersDatabase = SystemDatabase.users.rawValue
     /// What passwords of accounts must be like.
@@ -174,6 +178,9 @@ struct ListenerSettings: Sendable {
             fullestDisk = percent("interactive_database_writes_threshold")
             fullestDiskForViews = percent("interactive_view_indexing_threshold")
         }
+        purgesDeletedAfter = table.text("deleted_document_ttl", in: AutoPurge.sections).flatMap(
+            TimePeriod.init)
+        onlyCountsPurges = table.flag("dry_run", in: AutoPurge.sections) ?? false
         mostRows = table.count("query_limit", in: ["query_server_config"])
         mostRowsOfPartition = table.count("partition_query_limit", in: ["query_server_config"])
     }

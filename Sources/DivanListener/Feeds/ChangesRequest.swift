@@ -62,7 +62,7 @@ struct ChangesRequest: Sendable {
         }
         mode = try Mode(query["feed"])
         let since = call.headers["Last-Event-ID"] ?? query["last-event-id"] ?? query["since"]
-        start = try Self.start(since, call.sequences)
+        start = try Self.start(since, call)
         limit = try query.count("limit")
         descending = try query.flag("descending")
         allLeaves = try query.choice("style", ["main_only", "all_docs"]) == "all_docs"
@@ -80,16 +80,30 @@ struct ChangesRequest: Sendable {
         return try call.objectBody()
     }
 
-    /// Reads `since`: `now`, or what this or another server gave as a sequence.
-    static func start(_ text: String?, _ sequences: WireSequence) throws -> Start {
+    /// Reads `since`: `now`, a time, or what this or another server gave as a sequence.
+    private static func start(_ text: String?, _ call: Call) throws -> Start {
         guard let text, !text.isEmpty else { return .after(0) }
         if text == "now" || text == "\"now\"" { return .now }
-        switch sequences.read(text) {
+        if isTime(text) {
+            guard let time = HTTPDate.seconds(iso: text) else { throw malformedStart }
+            if time > AccountsFile.now { return .now }
+            return .after(try call.site.times.bins(of: call.database).sequence(at: time))
+        }
+        switch try call.sequences.read(text) {
         case .number(let number): return .after(number)
         case .foreign: return .after(0)
-        case .malformed:
-            throw HTTPFailure.badRequest("Malformed sequence supplied in 'since' parameter.")
+        case .malformed: throw malformedStart
         }
+    }
+
+    private static let malformedStart = HTTPFailure.badRequest(
+        "Malformed sequence supplied in 'since' parameter.")
+
+    /// Whether a text looks like `2026-11-29T15:40:00Z`: other servers' sequences, too, are a number before a minus sign.
+    private static func isTime(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.count == 20 && [4, 7].allSatisfy { bytes[$0] == UInt8(ascii: "-") }
+            && bytes[10] == UInt8(ascii: "T") && bytes[19] == UInt8(ascii: "Z")
     }
 
     /// Heartbeat and timeout; one of both.

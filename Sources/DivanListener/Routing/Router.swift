@@ -142,6 +142,11 @@ package struct Router: Sendable {
         .write("PUT", "/{db}/_purged_infos_limit", .databaseAdmin) {
             try $0.setPurgedInfosLimit()
         }.taking(.setting),
+        .read("GET", "/{db}/_auto_purge") { try $0.autoPurge() },
+        .write("PUT", "/{db}/_auto_purge", .databaseAdmin) { try $0.setAutoPurge() }.taking(
+            .setting),
+        .read("GET", "/{db}/_time_seq") { try $0.timeSequence() },
+        .write("DELETE", "/{db}/_time_seq", .databaseAdmin) { try $0.resetTimeSequence() },
         .read("GET", "/{db}/_revs_limit") { try $0.revisionsLimit() },
         .write("PUT", "/{db}/_revs_limit", .databaseAdmin) { try $0.setRevisionsLimit() }.taking(
             .setting),
@@ -362,7 +367,8 @@ package struct Router: Sendable {
 
     /// Handles a call in the user's name, for functions of design documents that it may run.
     private func handling(_ call: Call, _ route: Route) throws -> ListenerResponse {
-        guard route.isWrite, call.openDatabase != nil else { return try route.handle(call) }
+        guard route.isWrite, let database = call.openDatabase else { return try route.handle(call) }
+        try site.times.note(database)
         return try DesignCaller.$current.withValue(call.designCaller) { try route.handle(call) }
     }
 

@@ -45,6 +45,10 @@ package final class Site: Sendable {
     let disk: DiskMonitor
     /// How large partitions are, where that is limited.
     let partitions = PartitionSizes()
+    /// Which sequences databases had at which times.
+    let times = SequenceTimes()
+    /// Purges what was deleted long ago.
+    let purging = AutoPurge()
     /// The memory for bodies that are decoded and parsed.
     let memory: MemoryBudget
     /// The memory for bytes that wait on the network: bodies that come in, and answers that clients have not taken. It is
@@ -178,6 +182,7 @@ package final class Site: Sendable {
         ownHosts.withLock { $0.formUnion(NameSet(hosts)) }
         replicator.follow(self)
         edge?.begin(self)
+        purging.begin(self)
     }
 
     /// The listener ends: what other devices know of it no longer leads here.
@@ -246,6 +251,7 @@ package final class Site: Sendable {
     /// - Parameter limit: How long to wait until they have saved their checkpoints.
     func endReplications(within limit: Duration) {
         guard !hasEndedReplications.exchange(true, ordering: .relaxed) else { return }
+        purging.end()
         edge?.close()
         replicator.close()
         replications.close(within: limit)

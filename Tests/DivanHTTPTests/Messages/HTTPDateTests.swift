@@ -13,6 +13,19 @@ import Testing
     func `a date is written as HTTP does, and read again`(seconds: Int64, text: String) {
         #expect(HTTPDate.text(seconds) == text)
         #expect(HTTPDate.seconds(text) == seconds)
+        #expect(HTTPDate.seconds(iso: HTTPDate.iso(seconds)) == seconds)
+    }
+
+    @Test(arguments: [
+        "", "1994-11-06T08:49:37", "1994-11-06 08:49:37Z", "1994-11-06T08:49:37+",
+        "1994-00-06T08:49:37Z",
+        "1994-13-06T08:49:37Z", "1994-11-32T08:49:37Z", "1994-11-06T24:49:37Z",
+        "1969-11-06T08:49:37Z",
+        "1994-11-6T008:49:37Z", "+994-11-06T08:49:37Z", "1994-11-06T08:-9:37Z",
+        "1994-1-106T08:49:37Z",
+    ])
+    func `what is no such time is none`(text: String) {
+        #expect(HTTPDate.seconds(iso: text) == nil)
     }
 
     @Test(arguments: [

@@ -310,7 +310,7 @@ import Testing
             "GET",
             [
                 "/_design/hidden/_info", "/_design/hidden/_view/x", "/_security", "/_revs_limit",
-                "/_purged_infos_limit", "/_local/hidden",
+                "/_purged_infos_limit", "/_auto_purge", "/_time_seq", "/_local/hidden",
             ])
         all += asked("POST", ["/_design/hidden/_view/x", "/_ensure_full_commit"], ["{}"])
         all += asked("POST", ["/_design/hidden/_view/x/queries"], [#"{"queries":[{}]}"#])

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
+internal import Dispatch
+internal import Synchronization
+
+/// Purges documents that were deleted long ago, where an administrator has said how long.
+///
+///     feed       1 … purged … 4,711 │ deleted before now − 30 days … 9,002 │ younger …
+///                                   └── looked at by this run ────────────┘
+///
+/// When a document was deleted is known by ``TimeBins`` alone: at the latest at the end of its bin. So a document is purged later than
+/// was asked, up to the length of that bin, and never sooner.
+///
+/// How long is said for a database by `_auto_purge`, for all others by `couch_auto_purge_plugin/deleted_document_ttl`. Both are kept in a
+/// local document that no client can reach, with how far the feed was looked at: a document that changes afterwards stands behind that again.
+///
+/// State: the timer, guarded by the mutex.
+final class AutoPurge: Sendable {
+    /// Where its configuration is.
+    static let sections = ["couch_auto_purge_plugin"]
+    /// How often it looks, and for the first time after the start, in seconds.
+    private static let (interval, first) = (3_600, 60)
+    /// How many changes are looked at, and documents purged, in one transaction.
+    private static let batch = 500
+
+    private static let documentID: DocumentID = "\(Call.hiddenPrefix)auto-purge"
+    static let periodName = "deleted_document_ttl"
+    private static let doneName = "through"
+
+    private let queue = DispatchQueue(label: "divan.auto-purge", qos: .utility)
+    private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
+    private let isStopped = Atomic(false)
+
+    /// Looks at all databases from now on.
+    func begin(_ site: Site) {
+        guard !site.options.readOnly else { return }
+        timer.withLock { timer in
+            let source = DispatchSource.makeTimerSource(queue: queue)
+            source.schedule(
+                deadline: .now() + .seconds(Self.first), repeating: .seconds(Self.interval),
+                leeway: .seconds(10))
+            source.setEventHandler { [weak self, weak site] in
+                guard let self, let site else { return }
+                self.run(site)
+            }
+            source.activate()
+            timer = source
+        }
+    }
+
+    /// Looks no more; a transaction that has begun ends.
+    func end() {
+        isStopped.store(true, ordering: .relaxed)
+        timer.withLock { timer in
+            timer?.cancel()
+            timer = nil
+        }
+    }
+
+    /// Looks at all databases once.
+    func run(_ site: Site, at now: Int64 = AccountsFile.now) {
+        do {
+            for name in try site.manager.allDatabaseNames() {
+                guard !isStopped.load(ordering: .relaxed) else { return }
+                run(name, site, now)
+            }
+        } catch {
+            Log.listener.error("Databases could not be listed, so nothing is purged: \(error)")
+        }
+    }
+
+    private func run(_ name: String, _ site: Site, _ now: Int64) {
+        do {
+            guard let database = try site.manager.existingDatabase(named: name) else { return }
+            let count = try purge(database, site, at: now)
+            guard count > 0 else { return }
+            let verb = site.configuration.settings.onlyCountsPurges ? "would be" : "were"
+            Log.listener.info(
+                "\(count) documents of '\(name)' \(verb) purged, since they were deleted long ago.")
+        } catch {
+            Log.listener.error("Deleted documents of '\(name)' could not be purged: \(error)")
+        }
+    }
+
+    /// Purges what was deleted long ago.
+    ///
+    /// - Returns: How many documents.
+    func purge(_ database: Database, _ site: Site, at now: Int64) throws -> Int {
+        let settings = site.configuration.settings
+        var object = try Self.stored(in: database)
+        let own = object[Self.periodName]?.string.flatMap(TimePeriod.init)
+        guard case .seconds(let seconds)? = own ?? settings.purgesDeletedAfter else { return 0 }
+        try site.times.note(database, at: now)
+        let limit = try site.times.bins(of: database)
+            .sequence(at: now.subtractingSaturated(seconds))
+        let start = object[Self.doneName]?.int64.map { SequenceNumber(clamping: $0) } ?? 0
+        var (position, count) = (start, 0)
+        while position < limit, !isStopped.load(ordering: .relaxed) {
+            let changes = try database.changes(since: position, limit: Self.batch).changes
+            guard let last = changes.last else { break }
+            let dead = changes.filter { $0.isDeleted && $0.sequence <= limit }
+            position = min(last.sequence, limit)
+            count += dead.count
+            guard !settings.onlyCountsPurges else { continue }
+            object[Self.doneName] = .integer(Int64(clamping: position))
+            try database.write { [object] transaction in
+                // What is no leaf any more, because a client has edited the document meanwhile, is left alone.
+                for change in dead {
+                    try transaction.purge(change.id, revisions: change.revisions)
+                }
+                try transaction.putLocalDocument(Self.documentID, object)
+            }
+        }
+        return count
+    }
+
+    /// What was stored for a database; empty where nothing was.
+    static func stored(in database: Database) throws -> JSONObject {
+        try database.localDocument(documentID) ?? [:]
+    }
+
+    /// Says how long after its deletion a document is purged; nil as the configuration says.
+    static func store(_ period: String?, in database: Database) throws {
+        var object = try stored(in: database)
+        object[periodName] = period.map { .string($0) }
+        // What a longer time has left is looked at again.
+        object[doneName] = nil
+        try database.putLocalDocument(documentID, object)
+    }
+}
+
+extension Call {
+    /// `GET /{db}/_auto_purge`
+    func autoPurge() throws -> ListenerResponse {
+        let stored = try AutoPurge.stored(in: database)
+        var answer: JSONObject = [:]
+        answer[AutoPurge.periodName] = stored[AutoPurge.periodName]
+        return .json(.object(answer))
+    }
+
+    /// `PUT /{db}/_auto_purge`
+    func setAutoPurge() throws -> ListenerResponse {
+        let body = try objectBody()
+        guard body.allSatisfy({ $0.key.hasSameBytes(as: AutoPurge.periodName) }) else {
+            throw HTTPFailure.badRequest("invalid auto purge property")
+        }
+        let value = body[AutoPurge.periodName]
+        guard value == nil || value?.string.flatMap(TimePeriod.init) != nil else {
+            throw HTTPFailure.badRequest(
+                "deleted_document_ttl must be a valid string, such as \"30_days\", or \"infinity\"")
+        }
+        try AutoPurge.store(value?.string, in: database)
+        return .done(status: 201)
+    }
+}
