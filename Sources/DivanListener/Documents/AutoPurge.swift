@@ -35,7 +35,8 @@ final class AutoPurge: Sendable {
     private let timer = Mutex<(any DispatchSourceTimer)?>(nil)
     private let isStopped = Atomic(false)
 
-    /// Looks at all databases from now on.
+    /// Looks at the databases that are open from now on: in others nothing has been deleted since the start, and to open them all
+    /// would keep them open.
     func begin(_ site: Site) {
         guard !site.options.readOnly else { return }
         timer.withLock { timer in
@@ -61,27 +62,25 @@ final class AutoPurge: Sendable {
         }
     }
 
-    /// Looks at all databases once.
+    /// Looks at the databases that are open once.
     func run(_ site: Site, at now: Int64 = AccountsFile.now) {
-        do {
-            for name in try site.manager.allDatabaseNames() {
-                guard !isStopped.load(ordering: .relaxed) else { return }
-                run(name, site, now)
-            }
-        } catch {
-            Log.listener.error("Databases could not be listed, so nothing is purged: \(error)")
+        for database in site.manager.openedDatabases {
+            guard !isStopped.load(ordering: .relaxed) else { return }
+            run(database, site, now)
         }
     }
 
-    private func run(_ name: String, _ site: Site, _ now: Int64) {
+    private func run(_ database: Database, _ site: Site, _ now: Int64) {
+        let name = database.name
         do {
-            guard let database = try site.manager.existingDatabase(named: name) else { return }
             let count = try purge(database, site, at: now)
             guard count > 0 else { return }
             let verb = site.configuration.settings.onlyCountsPurges ? "would be" : "were"
             Log.listener.info(
                 "\(count) documents of '\(name)' \(verb) purged, since they were deleted long ago.")
         } catch {
+            // It may have been closed or deleted meanwhile.
+            guard !database.isClosed else { return }
             Log.listener.error("Deleted documents of '\(name)' could not be purged: \(error)")
         }
     }

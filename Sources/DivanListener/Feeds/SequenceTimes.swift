@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanLogging
 internal import DivanModel
 internal import Synchronization
 
@@ -40,6 +41,14 @@ final class SequenceTimes: Sendable {
         var bins = try bins(of: database)
         guard bins.note(try database.lastSequence, at: time) else { return }
         try database.putLocalDocument(Self.documentID, bins.object)
+    }
+
+    /// Notes where a database stands before an edit, which goes on where that fails: what is wrong with the database the edit itself says,
+    /// and the next bin begins later.
+    func noteBeforeEdit(of database: Database) {
+        do { try note(database) } catch {
+            Log.listener.info("The time was not noted in '\(database.name)': \(error)")
+        }
     }
 
     /// The bins of a database.

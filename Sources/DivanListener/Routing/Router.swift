@@ -368,7 +368,7 @@ package struct Router: Sendable {
     /// Handles a call in the user's name, for functions of design documents that it may run.
     private func handling(_ call: Call, _ route: Route) throws -> ListenerResponse {
         guard route.isWrite, let database = call.openDatabase else { return try route.handle(call) }
-        try site.times.note(database)
+        site.times.noteBeforeEdit(of: database)
         return try DesignCaller.$current.withValue(call.designCaller) { try route.handle(call) }
     }
 
