@@ -61,16 +61,15 @@ package enum HTTPDate {
 
     /// The time that a text as ``iso(_:)`` names; nil where it is not in this form, or before 1970.
     package static func seconds(iso text: some StringProtocol) -> Int64? {
-        let parts = text.split(separator: "T", omittingEmptySubsequences: false)
-        guard text.utf8.count == 20, parts.count == 2, parts[1].hasByteSuffix("Z") else {
-            return nil
-        }
-        let day = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard day.map(\.utf8.count) == [4, 2, 2], let year = number(day[0], upTo: 9_999),
-            year >= 1970, let month = number(day[1], upTo: 12), month > 0,
-            let dayOfMonth = number(day[2], upTo: 31), dayOfMonth > 0
+        let parts = text.split(separator: "T")
+        guard text.utf8.count == 20, parts.count == 2 else { return nil }
+        let day = parts[0].split(separator: "-")
+        guard day.count == 3, let year = number(day[0], upTo: 9_999), year >= 1970,
+            let month = number(day[1], upTo: 12), let dayOfMonth = number(day[2], upTo: 31),
+            let seconds = seconds(year, month, dayOfMonth, parts[1].dropLast())
         else { return nil }
-        return seconds(year, month, dayOfMonth, parts[1].dropLast())
+        // What is no such day or time becomes another one.
+        return iso(seconds).hasSameBytes(as: String(text)) ? seconds : nil
     }
 
     private static func seconds(

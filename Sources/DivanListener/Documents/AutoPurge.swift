@@ -63,17 +63,17 @@ final class AutoPurge: Sendable {
     }
 
     /// Looks at the databases that are open once.
-    func run(_ site: Site, at now: Int64 = AccountsFile.now) {
+    func run(_ site: Site, clock: () -> Int64 = { AccountsFile.now }) {
         for database in site.manager.openedDatabases {
             guard !isStopped.load(ordering: .relaxed) else { return }
-            run(database, site, now)
+            run(database, site, clock)
         }
     }
 
-    private func run(_ database: Database, _ site: Site, _ now: Int64) {
+    private func run(_ database: Database, _ site: Site, _ clock: () -> Int64) {
         let name = database.name
         do {
-            let count = try purge(database, site, at: now)
+            let count = try purge(database, site, clock: clock)
             guard count > 0 else { return }
             let verb = site.configuration.settings.onlyCountsPurges ? "would be" : "were"
             Log.listener.info(
@@ -88,33 +88,48 @@ final class AutoPurge: Sendable {
     /// Purges what was deleted long ago.
     ///
     /// - Returns: How many documents.
-    func purge(_ database: Database, _ site: Site, at now: Int64) throws -> Int {
+    func purge(_ database: Database, _ site: Site, clock: () -> Int64) throws -> Int {
         let settings = site.configuration.settings
-        var object = try Self.stored(in: database)
-        let own = object[Self.periodName]?.string.flatMap(TimePeriod.init)
+        let stored = try Self.stored(in: database)
+        let own = stored[Self.periodName]?.string.flatMap(TimePeriod.init)
         guard case .seconds(let seconds)? = own ?? settings.purgesDeletedAfter else { return 0 }
-        try site.times.note(database, at: now)
+        try site.times.note(database, clock: clock)
         let limit = try site.times.bins(of: database)
-            .sequence(at: now.subtractingSaturated(seconds))
-        let start = object[Self.doneName]?.int64.map { SequenceNumber(clamping: $0) } ?? 0
+            .sequence(at: clock().subtractingSaturated(seconds))
+        let start = stored[Self.doneName]?.int64.map { SequenceNumber(clamping: $0) } ?? 0
         var (position, count) = (start, 0)
         while position < limit, !isStopped.load(ordering: .relaxed) {
             let changes = try database.changes(since: position, limit: Self.batch).changes
             guard let last = changes.last else { break }
             let dead = changes.filter { $0.isDeleted && $0.sequence <= limit }
             position = min(last.sequence, limit)
-            count += dead.count
-            guard !settings.onlyCountsPurges else { continue }
-            object[Self.doneName] = .integer(Int64(clamping: position))
-            try database.write { [object] transaction in
-                // What is no leaf any more, because a client has edited the document meanwhile, is left alone.
-                for change in dead {
-                    try transaction.purge(change.id, revisions: change.revisions)
-                }
-                try transaction.putLocalDocument(Self.documentID, object)
+            if !settings.onlyCountsPurges {
+                let goesOn = try Self.purge(dead, through: position, as: stored, in: database)
+                guard goesOn else { break }
             }
+            count += dead.count
         }
         return count
+    }
+
+    /// Purges some documents, and notes how far that is done.
+    ///
+    /// - Returns: Whether the database says the same as before; else nothing was done.
+    private static func purge(
+        _ dead: [Change], through position: SequenceNumber, as stored: JSONObject,
+        in database: Database
+    ) throws -> Bool {
+        try database.write { transaction in
+            var object = try transaction.read { try $0.localDocument(documentID) } ?? [:]
+            guard object[periodName] == stored[periodName] else { return false }
+            // What is no leaf any more, because a client has edited the document meanwhile, is left alone.
+            for change in dead {
+                try transaction.purge(change.id, revisions: change.revisions)
+            }
+            object[doneName] = .integer(Int64(clamping: position))
+            try transaction.putLocalDocument(documentID, object)
+            return true
+        }
     }
 
     /// What was stored for a database; empty where nothing was.
@@ -124,35 +139,7 @@ final class AutoPurge: Sendable {
 
     /// Says how long after its deletion a document is purged; nil as the configuration says.
     static func store(_ period: String?, in database: Database) throws {
-        var object = try stored(in: database)
-        object[periodName] = period.map { .string($0) }
-        // What a longer time has left is looked at again.
-        object[doneName] = nil
-        try database.putLocalDocument(documentID, object)
-    }
-}
-
-extension Call {
-    /// `GET /{db}/_auto_purge`
-    func autoPurge() throws -> ListenerResponse {
-        let stored = try AutoPurge.stored(in: database)
-        var answer: JSONObject = [:]
-        answer[AutoPurge.periodName] = stored[AutoPurge.periodName]
-        return .json(.object(answer))
-    }
-
-    /// `PUT /{db}/_auto_purge`
-    func setAutoPurge() throws -> ListenerResponse {
-        let body = try objectBody()
-        guard body.allSatisfy({ $0.key.hasSameBytes(as: AutoPurge.periodName) }) else {
-            throw HTTPFailure.badRequest("invalid auto purge property")
-        }
-        let value = body[AutoPurge.periodName]
-        guard value == nil || value?.string.flatMap(TimePeriod.init) != nil else {
-            throw HTTPFailure.badRequest(
-                "deleted_document_ttl must be a valid string, such as \"30_days\", or \"infinity\"")
-        }
-        try AutoPurge.store(value?.string, in: database)
-        return .done(status: 201)
+        // Without how far the feed was looked at: what a longer time has left is looked at again.
+        try database.putLocalDocument(documentID, period.map { [periodName: .string($0)] } ?? [:])
     }
 }

@@ -24,8 +24,12 @@ final class SequenceTimes: Sendable {
 
     /// Notes where a database stands, if that is due.
     ///
+    /// - Parameters:
+    ///   - database: The database.
+    ///   - clock: The time, in seconds since 1970.
     /// - Throws: `DatabaseError`.
-    func note(_ database: Database, at time: Int64 = AccountsFile.now) throws {
+    func note(_ database: Database, clock: () -> Int64 = { AccountsFile.now }) throws {
+        let time = clock()
         let incarnation = database.incarnation
         let isDue = looked.withLock { looked in
             if let last = looked[incarnation],
@@ -39,7 +43,9 @@ final class SequenceTimes: Sendable {
         }
         guard isDue else { return }
         var bins = try bins(of: database)
-        guard bins.note(try database.lastSequence, at: time) else { return }
+        // The second in which the sequence was read is not over: something more may have been changed in it.
+        let sequence = try database.lastSequence
+        guard bins.note(sequence, at: clock().addingSaturated(1)) else { return }
         try database.putLocalDocument(Self.documentID, bins.object)
     }
 

@@ -11,7 +11,7 @@ internal import DivanModel
 ///
 /// ## Invariants
 ///
-/// 1. Times grow, and so do sequences. A change behind a bin's sequence was made after the bin's time, so the feed from there on has all
+/// 1. Times grow, and so do sequences. What stands up to a bin's sequence was changed before the bin's time, so the feed behind it has all
 ///    that was changed since then, and something from before.
 /// 2. There are sixty bins at most, each of three hours at least. The further back they lie, the longer they are: where there is one too
 ///    many, the two neighbours become one whose length is the smallest part of their age.
@@ -26,19 +26,34 @@ struct TimeBins: Sendable, Equatable {
     /// The length of the shortest bin, in seconds.
     static let shortest: Int64 = 3 * 3_600
 
+    /// Times that can be shown, to the end of the year 9999.
+    private static let times: ClosedRange<Int64> = 0...253_402_300_799
+
     /// The oldest one first.
     private(set) var bins: [Bin] = []
 
     init() {}
 
-    /// Reads what ``object`` wrote; what is nothing of the kind is left out.
+    /// Reads what ``object`` wrote. What breaks an invariant is left out: a file may come from anywhere.
     init(_ object: JSONObject?) {
-        for item in object?["bins"]?.array ?? [] {
+        for item in (object?["bins"]?.array ?? []).prefix(Self.most) {
             guard let time = item[0]?.int64, let sequence = item[1]?.int64, sequence >= 0 else {
                 continue
             }
-            bins.append(Bin(time: time, sequence: SequenceNumber(clamping: sequence)))
+            _ = append(Bin(time: time, sequence: SequenceNumber(clamping: sequence)))
         }
+    }
+
+    /// Adds a bin, unless the last one is too young, or says the same.
+    private mutating func append(_ bin: Bin) -> Bool {
+        guard Self.times.contains(bin.time) else { return false }
+        if let last = bins.last {
+            guard bin.time - last.time >= Self.shortest, bin.sequence > last.sequence else {
+                return false
+            }
+        }
+        bins.append(bin)
+        return true
     }
 
     var object: JSONObject {
@@ -51,15 +66,11 @@ struct TimeBins: Sendable, Equatable {
     /// Notes where the feed stands, unless the last bin is too young, or says the same.
     ///
     /// - Parameters:
-    ///   - sequence: The last change.
-    ///   - time: The time, before any change that follows.
+    ///   - sequence: A place in the feed.
+    ///   - time: A time after all changes up to there.
     /// - Returns: Whether a bin begins.
     mutating func note(_ sequence: SequenceNumber, at time: Int64) -> Bool {
-        if let last = bins.last {
-            guard time.subtractingSaturated(last.time) >= Self.shortest, sequence > last.sequence
-            else { return false }
-        }
-        bins.append(Bin(time: time, sequence: sequence))
+        guard append(Bin(time: time, sequence: sequence)) else { return false }
         if bins.count > Self.most { merge() }
         return true
     }

@@ -4,6 +4,7 @@ import Divan
 import DivanHTTP
 import DivanJSON
 import DivanTestSupport
+import FoundationEssentials
 import Testing
 
 @testable import DivanListener
@@ -33,7 +34,12 @@ import Testing
     }
 
     private func purge(at time: Int64) throws -> Int {
-        try shared.purging.purge(database, shared, at: time)
+        try shared.purging.purge(database, shared) { time }
+    }
+
+    /// Has a bin begin at a time: the second after the one in which it is noted.
+    private func note(at time: Int64) throws {
+        try shared.times.note(database) { time - 1 }
     }
 
     private func tombstones() throws -> [String] {
@@ -44,11 +50,11 @@ import Testing
         let start: Int64 = 1_800_000_000
         #expect(send("PUT", "/_auto_purge", #"{"deleted_document_ttl":"30_days"}"#).status == 201)
         try database.put("kept", [:], parent: nil)
-        try shared.times.note(database, at: start)
+        try note(at: start)
         try bury("a")
-        try shared.times.note(database, at: start + Self.day)
+        try note(at: start + Self.day)
         try bury("b")
-        try shared.times.note(database, at: start + 2 * Self.day)
+        try note(at: start + 2 * Self.day)
         // `a` was deleted within a day from the start on: known to be 30 days old a day later.
         #expect(try purge(at: start + 30 * Self.day) == 0)
         #expect(try purge(at: start + 31 * Self.day) == 1)
@@ -62,25 +68,25 @@ import Testing
     @Test func `a document that came back is kept, and purged when it is deleted again`() throws {
         let start: Int64 = 1_800_000_000
         #expect(send("PUT", "/_auto_purge", #"{"deleted_document_ttl":"1_day"}"#).status == 201)
-        try shared.times.note(database, at: start)
+        try note(at: start)
         try bury("a")
-        try shared.times.note(database, at: start + Self.day)
+        try note(at: start + Self.day)
         let back = try database.put(
             "a", ["n": 1], parent: database.changes().changes[0].revisions[0])
         #expect(try purge(at: start + 9 * Self.day) == 0)
         #expect(try database.document(withID: "a")?.revisionID == back.revisionID)
         _ = try database.put(
             "a", body: PackedValue([:]), parent: back.revisionID, isDeleted: true)
-        try shared.times.note(database, at: start + 10 * Self.day)
+        try note(at: start + 10 * Self.day)
         #expect(try purge(at: start + 12 * Self.day) == 1)
         #expect(try tombstones() == [])
     }
 
     @Test func `nothing is purged where nothing is said, or infinity, or in a dry run`() throws {
         let start: Int64 = 1_800_000_000
-        try shared.times.note(database, at: start)
+        try note(at: start)
         try bury("a")
-        try shared.times.note(database, at: start + Self.day)
+        try note(at: start + Self.day)
         let later = start + 900 * Self.day
         #expect(try purge(at: later) == 0)
         func configure(_ key: String, _ value: String) {
@@ -95,7 +101,7 @@ import Testing
         #expect(try purge(at: later) == 1)
         #expect(try tombstones() == ["a"])
         configure("dry_run", "false")
-        shared.purging.run(shared, at: later)
+        shared.purging.run(shared) { later }
         #expect(try tombstones() == [])
     }
 
@@ -103,7 +109,7 @@ import Testing
         #expect(send("GET", "/_auto_purge").json == .object([:]))
         #expect(send("PUT", "/_auto_purge", #"{"deleted_document_ttl":"3_mon"}"#).status == 201)
         try bury("a")
-        try shared.times.note(database, at: AccountsFile.now + Self.day)
+        try note(at: AccountsFile.now + Self.day)
         #expect(try purge(at: AccountsFile.now + 1_000 * Self.day) == 1)
         #expect(send("GET", "/_auto_purge").json == ["deleted_document_ttl": "3_mon"])
         let period =
@@ -127,13 +133,41 @@ import Testing
         #expect(send("GET", "/_local_docs").json["rows"] == [])
     }
 
+    @Test func `where the app hides documents, only administrators have some purged`() throws {
+        let hiding = try TestSite { options in
+            options.access = .users(["root": "r"])
+            options.authorization.reading = { _, _, document in document.id != "hidden" }
+        }
+        let path = hiding.manager.directory.path + "/listener.json"
+        var file = try AccountsFile.load(path)
+        file.users = (["ann": "a"] as NameMap<String>).mapValues {
+            AccountsFile.User(password: $0, roles: [], iterations: 10)
+        }
+        #expect(file.write(to: path))
+        let other = try hiding.manager.database(named: "db")
+        try SecurityObject.store(["admins": ["names": ["ann"]]], in: other)
+        func put(_ credentials: String) -> TestAnswer {
+            let field = "Basic " + Base64.encode(Array(credentials.utf8))
+            return hiding.send(
+                "PUT", "/db/_auto_purge", #"{"deleted_document_ttl":"1_day"}"#,
+                ["Authorization": field])
+        }
+        #expect(put("root:r").status == 201)
+        let refused = put("ann:a")
+        #expect(refused.status == 403)
+        #expect(
+            refused.json["reason"]
+                == "Purging is for administrators of the listener, as the app decides who sees which document."
+        )
+    }
+
     @Test func `an edit notes the time, and a feed begins at one`() throws {
         let now = AccountsFile.now
         #expect(
             send("GET", "/_time_seq").json["time_seq"]?["00000000-ffffffff"]?.object?.count == 1)
-        try shared.times.note(database, at: now - 9 * Self.day)
+        try note(at: now - 9 * Self.day)
         try database.put("old", [:], parent: nil)
-        try shared.times.note(database, at: now - 3 * Self.day)
+        try note(at: now - 3 * Self.day)
         #expect(send("PUT", "/new", "{}").status == 201)
         func ids(since time: Int64) -> [JSONValue?] {
             send("GET", "/_changes?since=\(HTTPDate.iso(time))").json["results"]?.array?.map {

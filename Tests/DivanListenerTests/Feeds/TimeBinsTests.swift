@@ -40,14 +40,15 @@ import Testing
             var now: Int64 = 1_700_000_000
             for _ in 0..<random.below(400) {
                 now += Int64(random.below(3) == 0 ? random.below(200) : random.below(9)) * Self.hour
-                if random.oneIn(2) { _ = bins.note(SequenceNumber(changes.count), at: now) }
+                // Changes of the same second may stand on both sides.
+                if random.oneIn(2) { _ = bins.note(SequenceNumber(changes.count), at: now + 1) }
                 changes += [Int64](repeating: now, count: random.below(5))
                 bins.checkInvariants()
             }
             for _ in 0..<50 {
                 let time = now - Int64(random.below(5_000)) * Self.hour
                 let start = bins.sequence(at: time)
-                let missed = changes.prefix(Int(start)).filter { $0 > time }
+                let missed = changes.prefix(Int(start)).filter { $0 >= time }
                 #expect(missed.isEmpty, "round \(round)")
             }
             let counts = bins.counts(until: SequenceNumber(changes.count))
@@ -79,8 +80,17 @@ import Testing
     }
 
     @Test func `what is stored in another form is left out`() throws {
-        let object = try JSONParser.parse(#"{"bins":[[1,2],["x",3],[4,-1],5,[6,7]]}"#).object
-        #expect(TimeBins(object).bins.map(\.time) == [1, 6])
+        func times(_ text: String) throws -> [Int64] {
+            let bins = TimeBins(try JSONParser.parse(#"{"bins":"# + text + "}").object)
+            bins.checkInvariants()
+            return bins.bins.map(\.time)
+        }
+        #expect(try times(#"[[1,2],["x",3],[4,-1],5,[60000,7]]"#) == [1, 60_000])
+        #expect(try times("[[9223372036854775807,1],[-9223372036854775808,2]]") == [])
+        #expect(
+            try times("[[60000,9],[1,10],[90000,9],[90001,20],[90002,21]]") == [60_000, 90_001])
+        let many = (0..<1_000).map { "[\($0 * 100000),\($0 + 1)]" }.joined(separator: ",")
+        #expect(try times("[\(many)]").count == TimeBins.most)
         #expect(TimeBins(nil) == TimeBins())
     }
 
