@@ -61,7 +61,9 @@
             call = spare;
             spare = null;
             call.rows = call.globals = call.modules = call.service = null;
-        } else call = { globals: null, logs: null, rows: null, modules: null, service: null, chunks: null };
+        } else {
+            call = { globals: null, logs: null, rows: null, modules: null, service: null, chunks: null };
+        }
     }
 
     // The call in progress, with what a function that renders writes into it. What it says of its answer is undefined until then.
@@ -81,6 +83,7 @@
     }
 
     function addRow(row) {
+        // Not `current().rows`: this runs for each row of each document.
         if (call === null) current();
         if (call.rows === null) call.rows = [row];
         else call.rows.push(row);

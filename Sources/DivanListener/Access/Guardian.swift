@@ -99,23 +99,39 @@ struct Guardian: Sendable {
 
     /// The user that header fields show, of a step that the listener makes in a client's name.
     ///
-    /// Wrong passwords in them do not lock out users who sign in from an address.
+    /// Wrong passwords in them do not lock out users who sign in from an address, and those of one user's replications not those of
+    /// others.
     ///
+    /// - Parameters:
+    ///   - headers: The header fields.
+    ///   - asker: The user who has given them; nil for an administrator.
+    /// - Returns: The user.
     /// - Throws: `HTTPFailure` 401 when a name, password or token is wrong, 403 when too many passwords were.
-    func user(showing headers: HTTPHeaders) throws -> ListenerUser {
+    func user(showing headers: HTTPHeaders, askedBy asker: ListenerUser?) throws -> ListenerUser {
         var head = RequestHead(method: "GET", target: "/", headers: headers)
-        head.network = "replication"
+        head.network = "replication" + (asker?.name.map { " of " + $0 } ?? "")
         return try recognised(head, mayTakeLong: true) ?? anonymous
     }
 
-    /// A user who has shown a password or a cookie before, with the roles of now; any other one as it was then.
+    /// What the password of a user with an account was hashed to; nil for a user who was recognised by something else.
+    func passwordHash(of user: ListenerUser) -> [UInt8]? {
+        guard user.method == "default" || user.method == "cookie" else { return nil }
+        return user.name.flatMap(accounts.account)?.key
+    }
+
+    /// A user who was recognised before, with the roles of now where an account has them.
     ///
-    /// - Throws: `HTTPFailure` 401 when the account is gone.
-    func current(_ user: ListenerUser) throws -> ListenerUser {
-        guard let name = user.name, user.method == "default" || user.method == "cookie" else {
-            return user
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - hash: What ``passwordHash(of:)`` was then.
+    /// - Returns: The user.
+    /// - Throws: `HTTPFailure` 401 when the account is gone, or has another password.
+    func current(_ user: ListenerUser, withPasswordHash hash: [UInt8]?) throws -> ListenerUser {
+        guard let hash else { return user }
+        accounts.refresh()
+        guard let account = user.name.flatMap(accounts.account), account.key == hash else {
+            throw Self.wrongPassword
         }
-        guard let account = accounts.account(name) else { throw Self.wrongPassword }
         var user = user
         user.roles = account.roles
         return user

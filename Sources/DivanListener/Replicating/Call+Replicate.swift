@@ -28,15 +28,24 @@ extension Call {
             throw HTTPFailure.missing
         }
         let new = RunningReplication(
-            replication, request, site, user: user.name, number: site.replications.nextNumber())
+            replication, request, site, user: user.name, number: site.replications.nextNumber(),
+            isBounded: !user.isAdmin)
         if request.isCancelling { return try cancel(new.id) }
-        let running = try site.replications.start(new, isBounded: !user.isAdmin)
         if request.settings.isContinuous {
+            let running = try site.replications.start(new)
             return .json(["ok": true, "_local_id": .string(running.id)], status: 202)
         }
-        switch running.wait() {
+        if user.isAdmin { return try result(of: new) }
+        return try site.replications.waitingAsUser(most: site.options.limits.workers * 2) {
+            try result(of: new)
+        }
+    }
+
+    /// Starts a one-shot replication, and waits for its end.
+    private func result(of new: RunningReplication) throws -> ListenerResponse {
+        switch try site.replications.start(new).wait() {
         case .done(let answer): return .json(.object(answer))
-        case .failed(let error): throw Self.failure(error, request)
+        case .failed(let error): throw Self.failure(error, new.request)
         }
     }
 
@@ -96,6 +105,7 @@ extension Site {
                 "The app decides who may see which document, so replicate from outside.")
         }
         if inOwnName { try request.checkIsHere() }
+        if options.readOnly, case .local = request.target { throw HTTPFailure.readOnly }
         let reader = PeerUser(request.sourceCredentials, inOwnName ? user : nil, guardian)
         let writer = PeerUser(request.targetCredentials, inOwnName ? user : nil, guardian)
         var settings = request.settings

@@ -5,8 +5,8 @@ internal import DivanHTTP
 /// The user in whose name a replication uses a database here: whose credentials go with the URL, or who has asked for the replication.
 struct PeerUser: Sendable {
     private enum Proof: Sendable {
-        case credentials(HTTPHeaders)
-        case request(ListenerUser)
+        case credentials(HTTPHeaders, of: ListenerUser?)
+        case request(ListenerUser, passwordHash: [UInt8]?)
     }
 
     private let proof: Proof
@@ -20,9 +20,9 @@ struct PeerUser: Sendable {
     ///   - guardian: Knows the users.
     init?(_ credentials: HTTPHeaders?, _ asker: ListenerUser?, _ guardian: Guardian) {
         if let credentials {
-            proof = .credentials(credentials)
+            proof = .credentials(credentials, of: asker)
         } else if let asker {
-            proof = .request(asker)
+            proof = .request(asker, passwordHash: guardian.passwordHash(of: asker))
         } else {
             return nil
         }
@@ -31,19 +31,20 @@ struct PeerUser: Sendable {
 
     /// The user as of now.
     ///
-    /// - Throws: `HTTPFailure` 401 when the credentials are wrong, or the account is gone.
+    /// - Throws: `HTTPFailure` 401 when the credentials are wrong, or the account is gone or has another password.
     func user() throws -> ListenerUser {
         switch proof {
-        case .credentials(let credentials): try guardian.user(showing: credentials)
-        case .request(let user): try guardian.current(user)
+        case .credentials(let credentials, let asker):
+            try guardian.user(showing: credentials, askedBy: asker)
+        case .request(let user, let hash): try guardian.current(user, withPasswordHash: hash)
         }
     }
 
     /// The name that is shown, whether it is right or not.
     var shownName: String {
         switch proof {
-        case .credentials(let credentials): Guardian.name(in: credentials)
-        case .request(let user): user.name ?? ""
+        case .credentials(let credentials, _): Guardian.name(in: credentials)
+        case .request(let user, _): user.name ?? ""
         }
     }
 }

@@ -34,6 +34,8 @@ final class RunningReplication: Sendable {
     let replication: Replication
     let request: ReplicateRequest
     let user: String?
+    /// Whether it counts among those of users who are no administrators.
+    let isBounded: Bool
     let number: Int
     /// How places in the source's feed are shown where it is a database here; nil where another server names them.
     let sequences: WireSequence?
@@ -47,9 +49,9 @@ final class RunningReplication: Sendable {
 
     init(
         _ replication: Replication, _ request: ReplicateRequest, _ site: Site, user: String?,
-        number: Int,
-        documentID: DocumentID? = nil
+        number: Int, isBounded: Bool = false, documentID: DocumentID? = nil
     ) {
+        self.isBounded = isBounded
         self.documentID = documentID
         node = site.node
         sequences = replication.direction == .push ? site.sequences(of: replication.database) : nil

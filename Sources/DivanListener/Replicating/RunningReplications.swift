@@ -11,11 +11,13 @@ internal import Synchronization
 ///
 /// State: `state`, guarded by its mutex.
 final class RunningReplications: Sendable {
-    /// How many a user who is no administrator may have running.
-    static let mostOfUser = 20
+    /// How many a user who is no administrator may have running, and all of them together.
+    static let (mostOfUser, mostOfUsers) = (20, 200)
 
     private struct State {
         var running: NameMap<RunningReplication> = [:]
+        /// How many requests of such users wait for an end.
+        var waitingUsers = 0
         var isClosed = false
         var count = 0
     }
@@ -32,19 +34,20 @@ final class RunningReplications: Sendable {
 
     /// Starts a replication, or gives the one that runs already.
     ///
-    /// - Parameters:
-    ///   - new: The replication.
-    ///   - isBounded: Whether its user may have only so many.
     /// - Returns: The one that runs.
-    /// - Throws: `HTTPFailure` 503 when the listener has stopped, 403 when the user has too many.
-    func start(_ new: RunningReplication, isBounded: Bool = false) throws -> RunningReplication {
+    /// - Throws: `HTTPFailure` 503 when the listener has stopped, or users have too many together, 403 when the user has too many.
+    func start(_ new: RunningReplication) throws -> RunningReplication {
         let id = new.id
         let known = try state.withLock { state throws(HTTPFailure) -> RunningReplication? in
             guard !state.isClosed else {
                 throw HTTPFailure(503, "service_unavailable", "The listener is stopping.")
             }
             if let known = state.running[id] { return known }
-            if isBounded { try Self.checkCount(of: new.user, state.running) }
+            if new.isBounded {
+                let others = state.running.values.filter(\.isBounded)
+                let own = others.count { $0.user.hasSameBytes(as: new.user) }
+                if let refusal = Self.refusal(own: own, all: others.count) { throw refusal }
+            }
             state.running[id] = new
             return nil
         }
@@ -56,14 +59,35 @@ final class RunningReplications: Sendable {
         return new
     }
 
-    private static func checkCount(
-        of user: String?, _ running: NameMap<RunningReplication>
-    ) throws(HTTPFailure) {
-        guard running.values.count(where: { $0.user.hasSameBytes(as: user) }) < mostOfUser else {
-            throw .forbidden(
+    /// Why a user may start no further replication, where so many are running; nil where one may be started.
+    static func refusal(own: Int, all: Int) -> HTTPFailure? {
+        if own >= mostOfUser {
+            return .forbidden(
                 "\(mostOfUser) replications of this user are running: cancel one, or wait until one has ended."
             )
         }
+        return all < mostOfUsers ? nil : tooManyOfUsers
+    }
+
+    private static let tooManyOfUsers = HTTPFailure(
+        503, "service_unavailable",
+        "Too many replications of users are running; try again when some have ended.")
+
+    /// Does something that waits for the end of a replication in a user's name, if few others do: administrators' requests need the same
+    /// threads.
+    ///
+    /// - Parameters:
+    ///   - most: How many may wait.
+    ///   - body: What waits.
+    /// - Returns: What `body` returns.
+    /// - Throws: `HTTPFailure` 503 when too many wait, and what `body` throws.
+    func waitingAsUser<Result>(most: Int, _ body: () throws -> Result) throws -> Result {
+        try state.withLock { state throws(HTTPFailure) in
+            guard state.waitingUsers < most else { throw Self.tooManyOfUsers }
+            state.waitingUsers += 1
+        }
+        defer { state.withLock { $0.waitingUsers -= 1 } }
+        return try body()
     }
 
     /// Ends a replication; nil when there is none of that ID that may be ended.

@@ -158,6 +158,68 @@ import Testing
         #expect(ids("target") == ["a", "b"])
     }
 
+    @Test func `a replication of a user whose password is changed goes no further`() async throws {
+        let first = await replicate(
+            "private", "target", by: Self.headers("ann"), ["continuous": true])
+        #expect(first.status == 202)
+        await eventually { ids("target") == ["a", "b"] }
+        let path = site.manager.directory.path + "/listener.json"
+        var file = try AccountsFile.load(path)
+        file.users["ann"] = AccountsFile.User(password: "new", roles: [], iterations: 10)
+        #expect(file.write(to: path))
+        let database = try site.manager.database(named: "private")
+        _ = try database.put("late", [:], parent: nil)
+        await eventually {
+            let jobs = site.router.site.replications.jobs
+            return jobs.first?["history"]?[0]?["type"] == "crashed"
+        }
+        #expect(ids("target") == ["a", "b"])
+    }
+
+    @Test func `passwords that a user guesses lock out that user's replications alone`() async {
+        let path = "/_node/_local/_config/chttpd_auth_lockout/threshold"
+        #expect(site.send("PUT", path, #""1""#, Self.headers("root")).status == 200)
+        let guess = await replicate(
+            "http://ann:guess@localhost/private", "open", by: Self.headers("joe"))
+        #expect(guess.status == 401)
+        let right: JSONValue = "http://ann:a@localhost/private"
+        #expect(await replicate(right, "open", by: Self.headers("joe")).status == 403)
+        #expect(await replicate(right, "open", by: Self.headers("root")).status == 200)
+        #expect(await replicate("private", "target", by: Self.headers("ann")).status == 200)
+    }
+
+    @Test func `users wait for few replications together, and have two hundred running`() throws {
+        let running = RunningReplications()
+        try running.waitingAsUser(most: 2) {
+            try running.waitingAsUser(most: 2) {
+                let refused = #expect(throws: HTTPFailure.self) {
+                    try running.waitingAsUser(most: 2) {}
+                }
+                #expect(refused?.status == 503)
+                #expect(
+                    refused?.reason
+                        == "Too many replications of users are running; try again when some have ended."
+                )
+            }
+            try running.waitingAsUser(most: 2) {}
+        }
+        #expect(RunningReplications.refusal(own: 19, all: 199) == nil)
+        #expect(RunningReplications.refusal(own: 20, all: 20)?.status == 403)
+        #expect(RunningReplications.refusal(own: 0, all: 200)?.status == 503)
+    }
+
+    @Test func `a read-only listener is no target`() throws {
+        let closed = try TestSite { $0.readOnly = true }
+        for name in ["a", "b"] { _ = try closed.manager.database(named: name) }
+        for body in [
+            #"{"source":"a","target":"b"}"#, #"{"source":"http://127.0.0.1:1/a","target":"b"}"#,
+        ] {
+            let answer = closed.send("POST", "/_replicate", body)
+            #expect(answer.status == 403)
+            #expect(answer.json["reason"] == "This listener is read-only.")
+        }
+    }
+
     @Test func `a user has a bounded number of replications`() async {
         for number in 0..<RunningReplications.mostOfUser {
             let answer = await replicate(
