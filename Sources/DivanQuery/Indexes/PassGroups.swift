@@ -19,8 +19,8 @@ internal import DivanModel
 /// whose rows take G, documents are read R/G times, and each row is written anew by half of G/M writes. A
 /// byte of either costs about the same, so D·R/G + R·G/2M is to be kept small: G² = 2·D·M. But what fits
 /// into memory is written at once, by two cores and into an index without rows; so groups are as large as
-/// that unless the documents are large, G > 2M. The first piece only estimates what the others have, so a
-/// tenth of the memory is left free.
+/// that, with what the writing of one index takes, unless the documents are large, G > 2M. The first piece only estimates
+/// what the others have, so a tenth of the memory is left free.
 struct PassGroups {
     private struct Group {
         var definitions: [IndexDefinition]
@@ -54,8 +54,11 @@ struct PassGroups {
         else { return }
         let share = Double(last - part.start) / Double(reached - part.start)
         var sizes: [IndexName: Double] = [:]
+        // What the writing of one index takes beside the rows of all.
+        var writing = 0.0
         for (index, rows) in zip(part.indexes, part.rows) {
             sizes[index.definition.name] = share * Double(rows.emissions.size)
+            writing = max(writing, share * Double(rows.emissions.sizeOfWriting))
         }
         let documents = share * Double(part.bytes)
         let best = (2 * documents * Double(memory)).squareRoot()
@@ -64,7 +67,7 @@ struct PassGroups {
         var size = 0.0
         for definition in current {
             let own = sizes[definition.name] ?? 0
-            if size > 0, size + own > largest {
+            if size > 0, size + own + writing > largest {
                 divided.append(Group(definitions: [], remaining: last - part.start))
                 size = 0
             }
