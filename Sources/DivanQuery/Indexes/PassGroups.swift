@@ -65,15 +65,28 @@ struct PassGroups {
         let largest = best > 2 * Double(memory) ? best : 0.9 * Double(memory)
         var divided = [Group(definitions: [])]
         var size = 0.0
-        for definition in current {
-            let own = sizes[definition.name] ?? 0
+        for unit in Self.inseparable(current) {
+            let own = unit.reduce(0) { $0 + (sizes[$1.name] ?? 0) }
             if size > 0, size + own + writing > largest {
                 divided.append(Group(definitions: [], remaining: last - part.start))
                 size = 0
             }
-            divided[divided.count - 1].definitions.append(definition)
+            divided[divided.count - 1].definitions += unit
             size += own
         }
         if divided.count > 1 { groups.replaceSubrange(..<1, with: divided) }
+    }
+
+    /// Indexes in units that are fed together: a mapper of many views maps for all of them whenever one is fed, and that is most of
+    /// what they cost.
+    private static func inseparable(_ definitions: [IndexDefinition]) -> [[IndexDefinition]] {
+        var units: [[IndexDefinition]] = []
+        for definition in definitions {
+            let known = definition.group.flatMap { group in
+                units.firstIndex { $0[0].group?.mapper === group.mapper }
+            }
+            if let known { units[known].append(definition) } else { units.append([definition]) }
+        }
+        return units
     }
 }

@@ -70,7 +70,7 @@ struct IndexGroupTests {
     }
 
     @Test func `few indexes that fit into memory read each document once`() throws {
-        let database = try database(memory: 600_000)
+        let database = try database(memory: 800_000)
         defer { database.close() }
         let views = (0..<2).map { place in
             let view = database.view(named: "view \(place)")
@@ -80,6 +80,43 @@ struct IndexGroupTests {
         let report = try IndexPass(
             core: database.core, definitions: views.map { try $0.definition() }
         ).run()
+        #expect(report.documents == Self.documents)
+        for view in views { #expect(try view.totalRows == Self.documents) }
+    }
+
+    /// Maps for many views at once, and counts the documents.
+    private final class CountingMapper: GroupMapper {
+        let count = Mutex(0)
+        let views: Int
+
+        init(views: Int) { self.views = views }
+
+        func map(_ documents: [Document]) throws -> [PackedValue] {
+            count.withLock { $0 += documents.count }
+            return documents.map { document in
+                let rows: JSONValue = [
+                    [document["n"].value ?? .null, document["text"].value ?? .null]
+                ]
+                return PackedValue(.array([JSONValue](repeating: rows, count: views)))
+            }
+        }
+    }
+
+    @Test func `views that one mapper maps together are never divided`() throws {
+        let database = try database()
+        defer { database.close() }
+        let mapper = CountingMapper(views: 12)
+        let views = (0..<12).map { place in
+            let view = database.view(named: "view \(place)")
+            view.setMap(
+                version: "1", by: mapper, place: place, reduce: nil, collation: .unicode,
+                includesDesign: false)
+            return view
+        }
+        let report = try IndexPass(
+            core: database.core, definitions: views.map { try $0.definition() }
+        ).run()
+        #expect(mapper.count.withLock { $0 } == Self.documents)
         #expect(report.documents == Self.documents)
         for view in views { #expect(try view.totalRows == Self.documents) }
     }
