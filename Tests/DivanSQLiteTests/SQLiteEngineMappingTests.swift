@@ -4,7 +4,6 @@ import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
 import DivanTestSupport
-import Foundation
 import Testing
 
 /// How the file is mapped for reading, while it is written to.
@@ -12,11 +11,8 @@ import Testing
     private static let name = StoreName("rows", .integer)
 
     /// Where the file is mapped, by what the system says of this process.
-    private func mappings(of file: String) throws -> Set<Substring> {
-        let lines = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
-            .split(separator: "\n")
-        return Set(
-            lines.filter { $0.hasSuffix(file) }.compactMap { $0.split(separator: "-").first })
+    private func mappings(of file: String) throws -> Set<UInt> {
+        Set(try MappedRegion.all(ofFile: file).map(\.range.lowerBound))
     }
 
     private func write(
@@ -39,9 +35,7 @@ import Testing
         return first
     }
 
-    // All engines of the process share a pool of idle connections, so `scripts/test` runs this suite alone: another test may close
-    // the connection that maps the file.
-    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/maps")))
+    @Test(.enabled(if: Machine.has("/proc/self/maps"), "It needs /proc."))
     func `a read after a write finds the file mapped where it was`() throws {
         let scratch = try ScratchDirectory()
         let filled = try scratch.open()

@@ -107,7 +107,9 @@ private enum MemorySearch {
         defer { close(memory) }
         try #require(memory >= 0)
         var found = 0
-        for range in try writableRanges() {
+        let regions = MappedRegion.all().filter(\.isWritable)
+        try #require(!regions.isEmpty)
+        for range in regions.map(\.range) {
             var start = range.lowerBound
             while start < range.upperBound {
                 let wanted = min(pieceSize, Int(range.upperBound - start))
@@ -143,27 +145,6 @@ private enum MemorySearch {
             at = hit + 1
         }
         return nil
-    }
-
-    private static func writableRanges() throws -> [Range<UInt>] {
-        // A file of the kernel's says that it is empty, and is read to its end all the same.
-        let file = open("/proc/self/maps", O_RDONLY)
-        defer { close(file) }
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let got = read(file, &buffer, buffer.count)
-            guard got > 0 else { break }
-            text += buffer[..<got]
-        }
-        try #require(!text.isEmpty)
-        let maps = String(decoding: text, as: UTF8.self)
-        return maps.split(separator: "\n").compactMap { line in
-            let words = line.split(separator: " ")
-            guard words.count > 1, words[1].hasPrefix("rw") else { return nil }
-            let ends = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
-            return ends.count == 2 ? ends[0]..<ends[1] : nil
-        }
     }
 }
 #endif
