@@ -3,6 +3,7 @@
 /// 128-bit numbers as 32 lower-case hexadecimal digits, and as 16 bytes.
 ///
 /// With `ByteAccess.swift` this is the module's fence: no other file has an unsafe expression.
+@usableFromInline
 package enum HexadecimalText {
     /// The number of digits.
     static let length = 32

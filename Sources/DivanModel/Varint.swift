@@ -11,6 +11,7 @@
 ///      …
 ///   2^63   … 2^64-1    nine bytes 1xxxxxxx, then 00000001
 /// ```
+@usableFromInline
 package enum Varint {
     /// The longest encoding: 9 bytes of 7 bits hold 63 bits, so the 64th needs a tenth byte.
     package static let maximumLength = 10

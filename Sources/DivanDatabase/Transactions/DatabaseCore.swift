@@ -2,7 +2,7 @@
 
 internal import DivanJSON
 internal import DivanLogging
-package import DivanModel
+public import DivanModel
 internal import DivanPlatform
 package import DivanStorage
 internal import DivanSystem
@@ -26,6 +26,7 @@ internal import Synchronization
 ///   written to.
 /// - `hub`: its own mutex; gets each commit before the next writer's turn, tells followers on its
 ///   own queue.
+@usableFromInline
 package final class DatabaseCore: Sendable {
     /// The database's name.
     package let name: String
