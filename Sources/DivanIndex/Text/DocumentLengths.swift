@@ -22,10 +22,7 @@ struct DocumentLengths: Equatable {
 
     init(_ row: Span<UInt8>) throws {
         let width = try Self.width(row)
-        for place in 0..<(row.count - 1) / width {
-            numbers.append(Self.number(row, place, width))
-        }
-        guard numbers.count <= Int(Self.perRow) else { throw Self.damage }
+        numbers = (0..<(row.count - 1) / width).map { Self.number(row, $0, width) }
     }
 
     /// The length of one document, from a row; 0 for none.
@@ -38,9 +35,9 @@ struct DocumentLengths: Equatable {
     private static func width(_ row: Span<UInt8>) throws -> Int {
         guard row.count > 1 else { throw damage }
         let width = Int(row[0])
-        guard [1, 2, 4, 8].contains(width), (row.count - 1).isMultiple(of: width) else {
-            throw damage
-        }
+        guard width == 1 || width == 2 || width == 4 || width == 8,
+            (row.count - 1).isMultiple(of: width), (row.count - 1) / width <= perRow
+        else { throw damage }
         return width
     }
 

@@ -86,10 +86,22 @@ struct InvertedBatch {
 
     /// Adds a posting to those of a block.
     func add(_ posting: Int, to packer: inout PostingPacker) {
-        let span = bytes.span
+        let (frequency, places) = content(of: posting)
+        packer.append(ordinal(posting), frequency, bytes.span.extracting(places))
+    }
+
+    /// Whether a block has a posting as it is here.
+    func isKnown(
+        _ posting: Int, to block: PostingBlock, from position: inout PostingBlock.Position
+    ) throws -> Bool {
+        let (frequency, places) = content(of: posting)
+        return try block.has(
+            ordinal(posting), frequency, bytes.span.extracting(places), from: &position)
+    }
+
+    private func content(of posting: Int) -> (frequency: UInt64, places: Range<Int>) {
         let entry = entries[posting]
-        let start = starts[Int(entry.document)] + Int(entry.start)
-        let (frequency, places) = DocumentTerms.posting(span, at: start)
-        packer.append(ordinal(posting), frequency, span.extracting(places))
+        return DocumentTerms.posting(
+            bytes.span, at: starts[Int(entry.document)] + Int(entry.start))
     }
 }

@@ -62,23 +62,39 @@ struct PostingBlock {
             let size = try Varint.decode(block, at: &offset)
             guard size <= UInt64(block.count - offset), count <= size else { throw Self.damage }
             placesStart = offset + Int(size)
-            ordinals.reserveCapacity(Int(count))
-            frequencies.reserveCapacity(Int(count))
-            var ordinal: UInt64 = 0
-            while offset < placesStart {
-                let head = try Varint.decode(block, at: &offset)
-                guard head > 1 else { throw Self.damage }
-                ordinal += head >> 1
-                guard ordinal < Self.largest else { throw Self.damage }
-                ordinals.append(ordinal)
-                var frequency: UInt64 = 1
-                if head & 1 != 0 { frequency = try Varint.decode(block, at: &offset) &+ 2 }
-                guard frequency > 0, frequency <= UInt64(block.count) else { throw Self.damage }
-                frequencies.append(frequency)
-            }
-            guard ordinals.count == Int(count), offset == placesStart else { throw Self.damage }
+            (ordinals, frequencies) = try Self.documents(
+                block, offset..<placesStart, count: Int(count))
         } catch is ModelCorruption { throw Self.damage }
         bytes.append(copying: block)
+    }
+
+    /// Decodes the documents of a block, which lie at some of its bytes.
+    private static func documents(_ block: Span<UInt8>, _ range: Range<Int>, count: Int) throws -> (
+        ordinals: [UInt64], frequencies: [UInt64]
+    ) {
+        var (offset, ordinal, total) = (range.lowerBound, UInt64(0), 0)
+        var frequencies: [UInt64] = []
+        let ordinals = try [UInt64](capacity: count) { ordinals in
+            try frequencies.append(addingCapacity: count) { frequencies in
+                while offset < range.upperBound {
+                    let head = try Varint.decode(block, at: &offset)
+                    guard head > 1, !ordinals.isFull else { throw damage }
+                    ordinal += head >> 1
+                    guard ordinal < largest else { throw damage }
+                    ordinals.append(ordinal)
+                    var frequency: UInt64 = 1
+                    if head & 1 != 0 { frequency = try Varint.decode(block, at: &offset) &+ 2 }
+                    // Each place takes a byte at least, and they lie behind.
+                    guard frequency > 0, frequency <= UInt64(block.count) else { throw damage }
+                    total += Int(frequency)
+                    frequencies.append(frequency)
+                }
+            }
+        }
+        guard ordinals.count == count, offset == range.upperBound,
+            total <= block.count - range.upperBound
+        else { throw damage }
+        return (ordinals, frequencies)
     }
 
     /// How many documents have the term, from the beginning of its head.
@@ -101,14 +117,108 @@ struct PostingBlock {
 
     /// Appends the places that begin at an offset, and returns where they end.
     func appendPlaces(_ count: UInt64, at offset: Int, to places: inout [UInt64]) throws -> Int {
-        var (offset, place) = (offset, UInt64(0))
         let bytes = bytes.span
-        for _ in 0..<count {
-            do { place &+= try Varint.decode(bytes, at: &offset) } catch { throw Self.damage }
-            guard place < Self.largest else { throw Self.damage }
-            places.append(place)
+        var offset = offset
+        try places.append(addingCapacity: min(Int(count), bytes.count)) { places in
+            try Self.appendPlaces(count, of: bytes, at: &offset, to: &places)
         }
         return offset
+    }
+
+    @inline(__always)
+    private static func appendPlaces(
+        _ count: UInt64, of bytes: Span<UInt8>, at offset: inout Int,
+        to places: inout OutputSpan<UInt64>
+    ) throws {
+        var place: UInt64 = 0
+        for _ in 0..<count {
+            // There is room: each takes a byte at least, of which there are no more.
+            do { place &+= try Varint.decode(bytes, at: &offset) } catch { throw damage }
+            guard place < largest else { throw damage }
+            places.append(place)
+        }
+    }
+
+    /// Where a reader of places stands: the places of the postings before the index end at the offset.
+    struct Position {
+        var index = 0
+        var offset = 0
+    }
+
+    /// The position at which nothing has been read.
+    var start: Position { Position(offset: placesStart) }
+
+    /// Passes over the places of the postings before one.
+    @inline(__always)
+    private static func pass(
+        _ frequencies: Span<UInt64>, to next: Int, _ index: inout Int, _ bytes: Span<UInt8>,
+        _ offset: inout Int
+    ) throws {
+        var left: UInt64 = 0
+        while index < next {
+            left += frequencies[index]
+            index += 1
+        }
+        while left > 0 {
+            guard offset < bytes.count else { throw damage }
+            if bytes[offset] < 0x80 { left -= 1 }
+            offset += 1
+        }
+    }
+
+    /// Whether the block has a posting as it is given.
+    ///
+    /// - Parameters:
+    ///   - ordinal: The document.
+    ///   - frequency: How often it has the term.
+    ///   - encoded: Its places, as a block has them.
+    ///   - position: Not behind the document; goes on behind it when the block has the posting.
+    func has(
+        _ ordinal: UInt64, _ frequency: UInt64, _ encoded: Span<UInt8>,
+        from position: inout Position
+    ) throws -> Bool {
+        let (own, bytes) = (ordinals.span, bytes.span)
+        var (index, offset) = (position.index, position.offset)
+        let next = firstIndex(in: own, from: index, notBelow: ordinal)
+        guard next < own.count, own[next] == ordinal, frequencies[next] == frequency else {
+            return false
+        }
+        try Self.pass(frequencies.span, to: next, &index, bytes, &offset)
+        guard encoded.count <= bytes.count - offset,
+            compare(bytes.extracting(offset..<offset + encoded.count), encoded) == 0
+        else { return false }
+        position = Position(index: next + 1, offset: offset + encoded.count)
+        return true
+    }
+
+    /// Appends the places of documents that the block has.
+    ///
+    /// - Parameters:
+    ///   - documents: The ordinals of the documents, ascending.
+    ///   - position: Not behind the first of them; goes on behind the last one.
+    ///   - places: Grows by the places, document by document.
+    ///   - ends: Grows by where those of each document end.
+    func readPlaces(
+        _ documents: Span<UInt64>, from position: inout Position, into places: inout [UInt64],
+        _ ends: inout [Int]
+    ) throws {
+        let (own, frequencies, bytes) = (ordinals.span, frequencies.span, bytes.span)
+        var (index, offset) = (position.index, position.offset)
+        let start = places.count
+        try places.append(addingCapacity: max(0, bytes.count - offset)) { places in
+            try ends.append(addingCapacity: documents.count) { ends in
+                for document in documents.indices {
+                    let next = firstIndex(in: own, from: index, notBelow: documents[document])
+                    guard next < own.count else { throw Self.damage }
+                    try Self.pass(frequencies, to: next, &index, bytes, &offset)
+                    try Self.appendPlaces(
+                        frequencies[next], of: bytes, at: &offset, to: &places)
+                    ends.append(start + places.count)
+                    index = next + 1
+                }
+            }
+        }
+        position = Position(index: index, offset: offset)
     }
 
     private static let damage = IndexCorruption("A block of postings is damaged.")

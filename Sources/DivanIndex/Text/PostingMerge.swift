@@ -9,7 +9,8 @@ internal import DivanStorage
 ///     batch        term 7:   95 says something else, 250 is gone, 301 … 420 are new
 ///     written      term 7:   head        │ 91 … 240 │ 241 … 330 │ 331 … 420
 ///
-/// A block is read only where the batch has something for it, and the head, which counts.
+/// A block is read only where the batch has something for it, and the head, which counts. It is written only where
+/// the batch says something else.
 struct PostingMerge {
     /// The most bytes of blocks that wait to be written.
     private static let largestWait = 4 << 20
@@ -150,6 +151,7 @@ struct PostingMerge {
                 put.first.map(batch.ordinal) ?? .max, left.first.map { gone[$0].ordinal } ?? .max)
             let place = try readBlock(of: part.number, first, cursor, isStored: head.isStored)
             let next = try ordinal(after: part.number, cursor, isStored: head.isStored)
+            if try passKnown(&put, left, below: next, batch, gone) { continue }
             let (before, removed) = try mergeBlock(&put, &left, below: next, batch, gone)
             // Wraps around only where an index is damaged, which is noticed below.
             count = count &+ UInt64(packer.count) &- UInt64(before)
@@ -205,6 +207,23 @@ struct PostingMerge {
             if parts.number == number { next = parts.ordinal ?? .max }
         }
         return next
+    }
+
+    /// Passes over what belongs to the block, if the block has all of it: an edit of a document leaves most of its words
+    /// where they were, or all of them.
+    private func passKnown(
+        _ put: inout Range<Int>, _ left: Range<Int>, below next: UInt64, _ batch: InvertedBatch,
+        _ gone: [InvertedBatch.Gone]
+    ) throws -> Bool {
+        if let first = left.first, gone[first].ordinal < next { return false }
+        var (rest, position) = (put, block.start)
+        while let posting = rest.first, batch.ordinal(posting) < next {
+            guard try batch.isKnown(posting, to: block, from: &position) else { return false }
+            rest.removeFirst()
+        }
+        guard rest != put else { return false }
+        put = rest
+        return true
     }
 
     /// Merges what belongs to the block into it.

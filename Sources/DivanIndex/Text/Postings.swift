@@ -37,7 +37,18 @@ package protocol Postings: AnyObject {
 /// Where an ascending list has the first number that is not below another; its count if it has none.
 ///
 /// Steps from a place double until one would go too far, and then halve: what is near is found at once.
+@inline(__always)
 func firstIndex(in numbers: Span<UInt64>, from start: Int, notBelow target: UInt64) -> Int {
+    var place = start
+    // In lists that have much in common it is one of the next.
+    for _ in 0..<4 {
+        guard place < numbers.count, numbers[place] < target else { return place }
+        place += 1
+    }
+    return farIndex(in: numbers, from: place, notBelow: target)
+}
+
+private func farIndex(in numbers: Span<UInt64>, from start: Int, notBelow target: UInt64) -> Int {
     guard start < numbers.count, numbers[start] < target else { return start }
     var (place, stride) = (start, 1)
     while place + stride < numbers.count, numbers[place + stride] < target {
@@ -54,14 +65,14 @@ func firstIndex(in numbers: Span<UInt64>, from start: Int, notBelow target: UInt
 /// Keeps of ascending numbers those that another ascending list has.
 func keep(_ numbers: inout [UInt64], in list: Span<UInt64>, from start: Int) {
     var (read, kept) = (start, 0)
-    for index in numbers.indices {
-        let number = numbers[index]
+    var span = numbers.mutableSpan
+    for index in span.indices {
+        let number = span[index]
         read = firstIndex(in: list, from: read, notBelow: number)
         guard read < list.count else { break }
-        if list[read] == number {
-            numbers[kept] = number
-            kept += 1
-        }
+        // Written in any case: a branch that goes now here, now there would cost more.
+        span[kept] = number
+        kept += list[read] == number ? 1 : 0
     }
     numbers.removeLast(numbers.count - kept)
 }

@@ -9,8 +9,8 @@ final class TermPostings: Postings {
     private var block = PostingBlock()
     /// The first posting of the block that has not been passed.
     private var index = 0
-    /// The posting whose places begin at an offset: those before have been passed over.
-    private var passed = (index: 0, offset: 0)
+    /// Where the places are read.
+    private var position = PostingBlock.Position()
     private var isAtEnd = false
     private(set) var documentCount: UInt64 = 0
 
@@ -67,7 +67,8 @@ final class TermPostings: Postings {
             try block.load(value, isHead: parts.ordinal == nil)
             isOwn = true
         }
-        (index, passed) = (0, (0, block.placesStart))
+        index = 0
+        position = block.start
         return isOwn
     }
 
@@ -88,18 +89,7 @@ final class TermPostings: Postings {
     }
 
     func readPlaces(_ ordinals: [UInt64], into places: inout [UInt64], _ ends: inout [Int]) throws {
-        let (own, frequencies) = (block.ordinals, block.frequencies)
-        var (place, offset) = passed
-        for ordinal in ordinals {
-            let next = firstIndex(in: own.span, from: place, notBelow: ordinal)
-            var skipped: UInt64 = 0
-            for index in place..<next { skipped += frequencies[index] }
-            if skipped > 0 { offset = try block.end(ofPlaces: skipped, at: offset) }
-            offset = try block.appendPlaces(frequencies[next], at: offset, to: &places)
-            ends.append(places.count)
-            place = next + 1
-        }
-        passed = (place, offset)
+        try block.readPlaces(ordinals.span, from: &position, into: &places, &ends)
     }
 
     func close() {

@@ -88,7 +88,8 @@ package struct TextIndexReader {
         private let stores: TextIndexStores
         private let reader: any StorageReader
         private var row: Int64 = TextIndexTotals.key
-        private var lengths = DocumentLengths()
+        /// The row as it is stored: of most rows the length of one document is wanted.
+        private var lengths: [UInt8] = []
 
         fileprivate init(_ stores: TextIndexStores, _ reader: any StorageReader) {
             self.stores = stores
@@ -99,12 +100,13 @@ package struct TextIndexReader {
         package mutating func length(of ordinal: UInt64) throws -> UInt64 {
             if DocumentLengths.row(ordinal) != row {
                 row = DocumentLengths.row(ordinal)
-                lengths = DocumentLengths()
+                lengths.removeAll(keepingCapacity: true)
                 _ = try reader.withValue(forKey: row, in: stores.lengths) {
-                    lengths = try DocumentLengths($0)
+                    lengths.append(copying: $0)
                 }
             }
-            let length = lengths[ordinal]
+            let length =
+                lengths.isEmpty ? 0 : try DocumentLengths.length(of: ordinal, lengths.span)
             guard length > 0 else { throw IndexCorruption("The length of a document is missing.") }
             return length
         }

@@ -58,7 +58,7 @@ package struct TextIndexWriter {
     ///   - places: Which documents of the batch; all unless given.
     ///   - vocabulary: What numbers the batch's terms.
     ///   - isNew: Whether a document certainly is not in the index yet, which saves looking.
-    /// - Returns: How many postings were written or removed.
+    /// - Returns: How many postings were written, found to be there already, or removed.
     /// - Throws: `StorageError`, ``IndexCorruption``.
     package mutating func replace(
         with batch: EmissionBatch, at places: [Int]? = nil, _ vocabulary: TermVocabulary,
@@ -152,6 +152,7 @@ package struct TextIndexWriter {
                 }
                 numbers.sort()
             }
+            if change.former == numbers { continue }
             let start = bytes.count
             bytes.append(
                 copying: batch.bytes.span.extracting(batch.documents[change.place].id))

@@ -5,6 +5,7 @@ internal import DivanIndex
 internal import DivanJSON
 internal import DivanModel
 internal import DivanPlatform
+internal import DivanStorage
 
 /// Makes terms of documents, which a full-text index has instead of rows.
 protocol TermSource: AnyObject, Sendable {
@@ -143,7 +144,7 @@ final class IndexDefinition: Sendable {
     }
 
     private static func hexadecimal(_ text: String) -> String {
-        text.utf8.reduce(into: "x") { $0 += ($1 < 16 ? "0" : "") + String($1, radix: 16) }
+        "x" + KeyEncoding.hexadecimal(Array(text.utf8).span)
     }
 
     /// Whether the map function sees a document.

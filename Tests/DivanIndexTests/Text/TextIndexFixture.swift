@@ -9,13 +9,22 @@ import DivanTestSupport
 
 /// A full-text index beside a naive model of it.
 final class TextIndexFixture {
-    let engine: SQLiteEngine
-    let stores: TextIndexStores
+    private(set) var engine: SQLiteEngine
+    private(set) var stores: TextIndexStores
     /// The places of each term in each document.
     private(set) var model: [String: [String: [UInt64]]] = [:]
 
-    init() throws {
-        engine = try SQLiteEngine.inMemory()
+    /// Makes an index in a directory, or in memory.
+    init(in directory: String? = nil) throws {
+        engine =
+            try directory.map { try SQLiteEngine(directory: $0) } ?? SQLiteEngine.inMemory()
+        stores = TextIndexStores(number: 1, engine: engine)
+    }
+
+    /// Closes an index in a directory and opens it again, so that no log of writes is left.
+    func reopen(in directory: String) throws {
+        engine.close()
+        engine = try SQLiteEngine(directory: directory)
         stores = TextIndexStores(number: 1, engine: engine)
     }
 

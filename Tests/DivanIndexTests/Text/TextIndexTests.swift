@@ -3,6 +3,7 @@
 import DivanStorage
 import DivanTestSupport
 import enum DivanTestSupport.Soak
+import FoundationEssentials
 import Testing
 
 @testable import DivanIndex
@@ -28,13 +29,19 @@ import Testing
             var random = Soak.random(round: round, salt: 0xD0C)
             let fixture = try TextIndexFixture()
             let population = 200 + random.below(900)
+            var said: [String: [String]] = [:]
             for _ in 0..<(2 + random.below(6)) {
                 var documents: [String: [String]] = [:]
                 let isClearing = random.oneIn(6)
                 for _ in 0..<(1 + random.below(random.oneIn(2) ? population : 20)) {
                     let id = "d\(random.below(population))"
                     documents[id] = isClearing ? [] : Self.words(&random)
+                    // Of some documents a part is edited, or nothing.
+                    if let last = said[id], !isClearing, random.oneIn(2) {
+                        documents[id] = random.oneIn(3) ? last : last + Self.words(&random)
+                    }
                 }
+                said.merge(documents) { $1 }
                 try fixture.replace(documents.map { ($0.key, $0.value) })
                 #expect(try fixture.read { try $0.verify { _ in } } == [], "round \(round)")
                 for term in ["f0", "f1", "m3", "m\(random.below(60))", "r\(random.below(5_000))"] {
@@ -81,6 +88,26 @@ import Testing
                 postings.close()
             }
         }
+    }
+
+    @Test func `an edit writes only the blocks of words that are new, gone or moved`() throws {
+        let scratch = try ScratchDirectory()
+        let fixture = try TextIndexFixture(in: scratch.path)
+        func pagesWritten(_ documents: [(String, [String])]) throws -> Int {
+            try fixture.reopen(in: scratch.path)
+            try fixture.replace(documents)
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: scratch.path + "/main.sqlite3-wal")
+            return (attributes[.size] as? Int ?? 0) / 4_096
+        }
+        func words(_ number: Int) -> [String] { (0..<20).map { "w\(number * $0 % 4_001)" } }
+        try fixture.replace((0..<3_000).map { ("\($0)", words($0)) })
+        let edited = stride(from: 0, to: 3_000, by: 100)
+        #expect(try pagesWritten(edited.map { ("\($0)", words($0)) }) <= 1)
+        #expect(try pagesWritten(edited.map { ("\($0)", words($0) + ["more"]) }) < 40)
+        // All places of all words are others.
+        #expect(try pagesWritten(edited.map { ("\($0)", ["first"] + words($0)) }) > 60)
+        #expect(try fixture.read { try $0.verify { _ in } } == [])
     }
 
     @Test func `terms that no document has any more do not pile up`() throws {
