@@ -8,9 +8,10 @@ internal import DivanStorage
 package struct ByteTable: Sendable {
     private var bytes: [UInt8] = []
     /// Where each ends.
-    private var ends: [Int] = []
-    /// The number of a string plus 1, where its hash puts it; 0 where there is none.
-    private var slots = [UInt32](repeating: 0, count: 64)
+    private var ends: [UInt32] = []
+    /// Where its hash puts it, half of a string's hash above its number plus 1; 0 where there is none. Strings that
+    /// another half tells apart are not looked at, and a table that grows hashes nothing again.
+    private var slots = [UInt64](repeating: 0, count: 64)
     private let seed: UInt64
 
     /// Makes an empty table.
@@ -24,11 +25,11 @@ package struct ByteTable: Sendable {
     package var count: Int { ends.count }
 
     /// About how much memory it takes.
-    package var size: Int { bytes.count + 8 * ends.count + 4 * slots.count }
+    package var size: Int { bytes.count + 4 * ends.count + 8 * slots.count }
 
     /// The string of a number.
     package subscript(number: Int) -> Range<Int> {
-        (number == 0 ? 0 : ends[number - 1])..<ends[number]
+        Int(number == 0 ? 0 : ends[number - 1])..<Int(ends[number])
     }
 
     /// Lends the string of a number.
@@ -45,44 +46,51 @@ package struct ByteTable: Sendable {
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
-        slots = [UInt32](repeating: 0, count: 64)
+        slots = [UInt64](repeating: 0, count: 64)
     }
 
     /// The number of a string; nil when it is not there.
     package func number(of string: Span<UInt8>) -> Int? {
-        let mask = slots.count - 1
-        var slot = Int(truncatingIfNeeded: RowRank.hash(string, seed: seed)) & mask
-        let bytes = bytes.span
-        while slots[slot] != 0 {
-            let number = Int(slots[slot]) - 1
-            let range = self[number]
-            if range.count == string.count, compare(bytes.extracting(range), string) == 0 {
-                return number
+        let half = half(of: string)
+        let (bytes, slots) = (bytes.span, slots.span)
+        var index = half & (slots.count - 1)
+        while slots[index] != 0 {
+            if slots[index] >> 32 == half {
+                let number = Self.number(slots[index])
+                if compare(bytes.extracting(self[number]), string) == 0 { return number }
             }
-            slot = (slot + 1) & mask
+            index = (index + 1) & (slots.count - 1)
         }
         return nil
     }
 
     /// Adds a string that is not there.
-    package mutating func add(_ string: Span<UInt8>) -> Int {
+    ///
+    /// - Returns: Its number; nil when all would have more than 4 GB.
+    package mutating func add(_ string: Span<UInt8>) -> Int? {
+        guard string.count <= Int(UInt32.max) - bytes.count else { return nil }
         if 4 * (count + 1) > 3 * slots.count { grow() }
         bytes.append(copying: string)
-        ends.append(bytes.count)
-        place(count - 1)
+        ends.append(UInt32(bytes.count))
+        Self.place(UInt64(half(of: string)) << 32 | UInt64(count), in: &slots)
         return count - 1
     }
 
-    private mutating func grow() {
-        slots = [UInt32](repeating: 0, count: 2 * slots.count)
-        for number in 0..<count { place(number) }
+    private func half(of string: Span<UInt8>) -> Int {
+        Int(RowRank.hash(string, seed: seed) >> 32)
     }
 
-    private mutating func place(_ number: Int) {
-        let mask = slots.count - 1
-        let hash = RowRank.hash(bytes.span.extracting(self[number]), seed: seed)
-        var slot = Int(truncatingIfNeeded: hash) & mask
-        while slots[slot] != 0 { slot = (slot + 1) & mask }
-        slots[slot] = UInt32(number + 1)
+    private static func number(_ slot: UInt64) -> Int { Int(slot & 0xFFFF_FFFF) - 1 }
+
+    private mutating func grow() {
+        var grown = [UInt64](repeating: 0, count: 2 * slots.count)
+        for slot in slots where slot != 0 { Self.place(slot, in: &grown) }
+        slots = grown
+    }
+
+    private static func place(_ slot: UInt64, in slots: inout [UInt64]) {
+        var index = Int(slot >> 32) & (slots.count - 1)
+        while slots[index] != 0 { index = (index + 1) & (slots.count - 1) }
+        slots[index] = slot
     }
 }

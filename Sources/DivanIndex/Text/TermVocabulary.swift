@@ -17,7 +17,7 @@ package final class TermVocabulary: Sendable {
         table.withLock { table in
             if let known = table.number(of: term.span) { return UInt32(known) }
             guard table.count < DocumentTerms.mostTerms else { return nil }
-            return UInt32(table.add(term.span))
+            return table.add(term.span).map { UInt32($0) }
         }
     }
 

@@ -59,8 +59,7 @@ struct TextWorker: Sendable {
         if let known = words.number(of: word) { return terms[known] }
         let term = analyzer.term(of: [UInt8](copying: word))
         let number = term.flatMap { vocabulary.number(of: Array($0.utf8)) } ?? Self.leftOut
-        _ = words.add(word)
-        terms.append(number)
+        if words.add(word) != nil { terms.append(number) }
         return number
     }
 
