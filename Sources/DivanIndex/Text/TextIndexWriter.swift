@@ -144,13 +144,14 @@ package struct TextIndexWriter {
         edits.reserve(changes.count)
         var gone: [InvertedBatch.Gone] = []
         var numbers: [UInt64] = []
+        var sorter = NumberSorter()
         for change in changes {
             numbers.removeAll(keepingCapacity: true)
             if let value = Self.value(batch, change.place) {
                 DocumentTerms.forEach(batch.bytes.span, in: value) {
                     numbers.append(terms.numbers[$0.number])
                 }
-                numbers.sort()
+                sorter.sort(&numbers)
             }
             if change.former == numbers { continue }
             let start = bytes.count

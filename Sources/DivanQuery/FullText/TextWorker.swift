@@ -20,6 +20,7 @@ struct TextWorker: Sendable {
     /// The terms of these words by their numbers in the vocabulary.
     private var terms: [UInt32] = []
     private var occurrences: [UInt64] = []
+    private var sorter = NumberSorter()
     private var ranges: [Range<Int>] = []
     private var place: UInt64 = 0
 
@@ -66,7 +67,8 @@ struct TextWorker: Sendable {
     /// Adds what the document says to a batch in which it was begun; nothing if it has no words.
     mutating func end(into batch: inout EmissionBatch) {
         guard !occurrences.isEmpty else { return }
-        occurrences.sort()
+        // Those of one term are in the order of their places already.
+        sorter.sort(&occurrences, below: DocumentTerms.placeBits)
         batch.appendValue { DocumentTerms.append(occurrences, to: &$0) }
     }
 }
