@@ -39,7 +39,7 @@ extension Row {
         func begins(_ names: String...) -> Bool { names.contains { work.hasPrefix($0) } }
         return if size != nil {
             .megabytes
-        } else if begins("open", "reduce_", "index_update") || isTextSearch {
+        } else if begins("open", "reduce_", "index_update", "property_update") || isTextSearch {
             .milliseconds
         } else if begins("property_lookup", "live_property") {
             .nanoseconds
