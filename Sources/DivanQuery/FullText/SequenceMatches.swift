@@ -5,14 +5,17 @@ internal import DivanIndex
 
 /// Documents that have terms which stand as they must: one term, a phrase, or terms near each other.
 ///
-/// They are found for a stretch of documents at a time, which all terms have in memory. The places of terms are read in
-/// documents that have all of them, and for one term not at all.
+/// They are found for a stretch of documents at a time, which all terms have in memory. Of documents that have all terms the
+/// places of the first term are read, and then those of one term after the other, the rarest first, in documents where what
+/// was read before stands as it must. For one term no places are read.
 final class SequenceMatches: FullTextMatches {
     private let sequence: FullTextPlan.TermSequence
     /// In the order of the sequence.
     private let postings: [any Postings]
     /// The rarest first.
     private let ranked: [any Postings]
+    /// The terms behind the first one, the rarest first.
+    private let others: [Int]
     private let weight: Double
     let cost: UInt64
     private(set) var ordinal: UInt64 = 0
@@ -23,7 +26,10 @@ final class SequenceMatches: FullTextMatches {
     private let flag = CancellationFlag.current
     /// The stretches before this have been looked at.
     private var next: UInt64 = 1
-    /// Where each term stands in the documents that have all, term by term.
+    /// The places of the first term in these documents that go with the other terms so far, and where those of each end.
+    private var starts: [UInt64] = []
+    private var startEnds: [Int] = []
+    /// The same of the term that is looked at.
     private var places: [UInt64] = []
     private var ends: [Int] = []
 
@@ -38,7 +44,11 @@ final class SequenceMatches: FullTextMatches {
                 ? try index.postings(ofPrefix: term, needsPlaces: !isAlone)
                 : try index.postings(of: term)
         }
-        ranked = postings.sorted { $0.documentCount < $1.documentCount }
+        let counts = postings.map(\.documentCount)
+        ranked = postings.indices.sorted { counts[$0] < counts[$1] }.map { [postings] in
+            postings[$0]
+        }
+        others = postings.indices.dropFirst().sorted { counts[$0] < counts[$1] }
         cost = ranked.first?.documentCount ?? 0
         weight = scoring.weight(of: cost)
         if cost == 0 { ordinal = .max }
@@ -74,11 +84,21 @@ final class SequenceMatches: FullTextMatches {
         ranked[0].append(stretch, to: &found, &counts)
         guard ranked.count > 1 else { return true }
         for postings in ranked.dropFirst() { postings.filter(&found) }
-        guard !found.isEmpty else { return true }
-        places.removeAll(keepingCapacity: true)
-        ends.removeAll(keepingCapacity: true)
-        for postings in postings { try postings.readPlaces(found, into: &places, &ends) }
-        count()
+        starts.removeAll(keepingCapacity: true)
+        startEnds.removeAll(keepingCapacity: true)
+        try postings[0].readPlaces(found, into: &starts, &startEnds)
+        for term in others where !found.isEmpty {
+            places.removeAll(keepingCapacity: true)
+            ends.removeAll(keepingCapacity: true)
+            try postings[term].readPlaces(found, into: &places, &ends)
+            keepStarts(of: term)
+        }
+        counts.removeAll(keepingCapacity: true)
+        var before = 0
+        for end in startEnds {
+            counts.append(UInt64(end - before))
+            before = end
+        }
         return true
     }
 
@@ -101,42 +121,56 @@ final class SequenceMatches: FullTextMatches {
 
     // MARK: - Places
 
-    /// Counts how often the terms stand as they must in each document, and drops those in which they do not.
-    private func count() {
-        let nearness = sequence.nearness.map { min(UInt64(clamping: $0), Self.farthest) }
-        // Words that are near each other stand anywhere: their offsets are those in texts of their own.
-        let start = sequence.items[0].offset
-        let offsets = sequence.items.map { nearness == nil ? UInt64($0.offset - start) : 0 }
-        let (found, places, ends) = (found, places, ends)
-        // How far the places of each term have been read: all are read once.
-        var read = postings.indices.map { $0 == 0 ? 0 : ends[$0 * found.count - 1] }
-        var kept: [UInt64] = []
-        counts.removeAll(keepingCapacity: true)
-        for document in found.indices {
-            var count: UInt64 = 0
-            while read[0] < ends[document] {
-                let place = places[read[0]]
-                read[0] += 1
-                var isThere = true
-                for term in 1..<offsets.count where isThere {
-                    let end = ends[term * found.count + document]
-                    var (first, last) = (place + offsets[term], place + offsets[term])
-                    if let nearness {
-                        (first, last) = (place - min(place, nearness), place + nearness)
-                    }
-                    var next = read[term]
-                    while next < end, places[next] < first { next += 1 }
-                    read[term] = next
-                    isThere = next < end && places[next] <= last
-                }
-                if isThere { count += 1 }
+    /// Drops the places of the first term from which a term does not stand as it must, and documents that have none left.
+    private func keepStarts(of term: Int) {
+        let (items, places, ends) = (sequence.items, places, ends)
+        if let nearness = sequence.nearness {
+            // Words that are near each other stand anywhere.
+            let most = min(UInt64(clamping: nearness), Self.farthest)
+            Self.keep(&found, &starts, &startEnds, places.span, ends.span) { start in
+                start - min(start, most)...start + most
             }
-            for term in 1..<offsets.count { read[term] = ends[term * found.count + document] }
-            guard count > 0 else { continue }
-            kept.append(found[document])
-            counts.append(count)
+        } else {
+            let offset = UInt64(items[term].offset - items[0].offset)
+            Self.keep(&found, &starts, &startEnds, places.span, ends.span) { start in
+                start + offset...start + offset
+            }
         }
-        self.found = kept
+    }
+
+    @inline(__always)
+    private static func keep(
+        _ documents: inout [UInt64], _ starts: inout [UInt64], _ startEnds: inout [Int],
+        _ places: Span<UInt64>, _ ends: Span<Int>, _ range: (UInt64) -> ClosedRange<UInt64>
+    ) {
+        var (kept, keptStarts) = (0, 0)
+        // How far both have been read: all are read once.
+        var (start, read) = (0, 0)
+        var ids = documents.mutableSpan
+        var all = starts.mutableSpan
+        var allEnds = startEnds.mutableSpan
+        for document in ids.indices {
+            let (startEnd, end) = (allEnds[document], ends[document])
+            let before = keptStarts
+            while start < startEnd {
+                let wanted = range(all[start])
+                while read < end, places[read] < wanted.lowerBound { read += 1 }
+                guard read < end else { break }
+                if places[read] <= wanted.upperBound {
+                    all[keptStarts] = all[start]
+                    keptStarts += 1
+                }
+                start += 1
+            }
+            (start, read) = (startEnd, end)
+            guard keptStarts > before else { continue }
+            ids[kept] = ids[document]
+            allEnds[kept] = keptStarts
+            kept += 1
+        }
+        documents.removeLast(documents.count - kept)
+        starts.removeLast(starts.count - keptStarts)
+        startEnds.removeLast(startEnds.count - kept)
     }
 
     /// More than any place is from another.
