@@ -173,6 +173,8 @@ struct PostingBlock {
     ///   - frequency: How often it has the term.
     ///   - encoded: Its places, as a block has them.
     ///   - position: Not behind the document; goes on behind it when the block has the posting.
+    /// - Returns: False when it has another one, or none.
+    /// - Throws: ``IndexCorruption``.
     func has(
         _ ordinal: UInt64, _ frequency: UInt64, _ encoded: Span<UInt8>,
         from position: inout Position
@@ -198,6 +200,7 @@ struct PostingBlock {
     ///   - position: Not behind the first of them; goes on behind the last one.
     ///   - places: Grows by the places, document by document.
     ///   - ends: Grows by where those of each document end.
+    /// - Throws: ``IndexCorruption``.
     func readPlaces(
         _ documents: Span<UInt64>, from position: inout Position, into places: inout [UInt64],
         _ ends: inout [Int]
