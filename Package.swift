@@ -231,7 +231,9 @@ let package = Package(
         .target(name: "CSpawn", path: "Tests/CSpawn"),
         .target(
             name: "DivanTestSupport",
-            dependencies: ["DivanJSON", "DivanModel", "DivanDatabase", "DivanLMDB", "CSpawn"],
+            dependencies: [
+                "DivanJSON", "DivanModel", "DivanDatabase", "DivanLMDB", "DivanSystem", "CSpawn",
+            ],
             path: "Tests/TestSupport"
         ),
         .executableTarget(

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if canImport(FoundationEssentials)
+internal import DivanSystem
 internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// A region of this process's memory, as Linux tells it.
 public struct MappedRegion: Sendable {
@@ -25,18 +16,10 @@ public struct MappedRegion: Sendable {
 
     /// Every region that the process has; none on another system.
     ///
-    /// The kernel gives a page of this file at each reading, so one reading, which is all that `String(contentsOfFile:)`
-    /// does, shows only the first regions of a process that has many.
+    /// The kernel gives a page of this file at each reading: `String(contentsOfFile:)` reads once, and shows only the first
+    /// regions of a process that has many.
     public static func all() -> [MappedRegion] {
-        let file = open("/proc/self/maps", O_RDONLY)
-        defer { close(file) }
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = read(file, &buffer, buffer.count)
-            guard count > 0 else { break }
-            text += buffer[..<count]
-        }
+        let text = (try? FileHandle(path: "/proc/self/maps", .read).contents()) ?? []
         return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = String(decoding: line, as: UTF8.self).split(separator: " ")
             let ends = words[0].split(separator: "-").compactMap { UInt($0, radix: 16) }

@@ -40,9 +40,10 @@ final class TextMapping: TermSource {
         vocabulary.size + workers.withLock { $0.reduce(0) { $0 + $1.size } }
     }
 
-    /// Forgets its terms when they have become many; no document that was mapped may wait.
-    func removeTerms(beyond size: Int) {
-        guard self.size > size else { return }
+    /// Forgets its terms when they take more than a quarter of the memory for indexing; no document that was mapped may
+    /// wait.
+    func removeTerms(memory: Int) {
+        guard size > memory / 4 else { return }
         // Workers know the numbers of terms, which are given anew.
         workers.withLock { $0 = [] }
         vocabulary.removeAll()

@@ -30,7 +30,7 @@ struct TextWorker: Sendable {
     }
 
     /// About how much memory it takes.
-    var size: Int { words.size + 4 * terms.count }
+    var size: Int { words.size + 4 * terms.count + 8 * occurrences.capacity + sorter.size }
 
     /// Begins a document.
     mutating func begin() {

@@ -17,8 +17,8 @@ protocol TermSource: AnyObject, Sendable {
     /// Adds the terms of a packed body, whose document has been begun, as ``DocumentTerms``.
     func map(_ body: Span<UInt8>, into batch: inout EmissionBatch)
 
-    /// Forgets its terms when they have become many; no document that was mapped may wait.
-    func removeTerms(beyond size: Int)
+    /// Forgets its terms when they take much of the memory for indexing; no document that was mapped may wait.
+    func removeTerms(memory: Int)
 }
 
 /// How an index is made: a function from one document to sorted rows, and what folds the rows.

@@ -117,7 +117,7 @@ struct IndexPass {
             }
             report.mostPending = max(report.mostPending, part.size)
             try write(&part, &builds, &report)
-            for definition in definitions { definition.text?.removeTerms(beyond: memory / 4) }
+            for definition in definitions { definition.text?.removeTerms(memory: memory) }
             if part.seen > max(target.lastSequence, part.bound), extensions < Self.mostExtensions {
                 (target.lastSequence, extensions) = (part.seen, extensions + 1)
             }
