@@ -4,27 +4,27 @@
 ///
 /// To Swift's own `==`, `"é"` in one scalar and in two is the same text. In a database they are two
 /// keys, and neither may replace the other.
-package struct ExactString: Hashable, Sendable, ExpressibleByStringLiteral {
+@usableFromInline package struct ExactString: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The string.
-    package let text: String
+    @usableFromInline package let text: String
 
     /// Takes a string.
-    package init(_ text: String) {
+    @inlinable package init(_ text: String) {
         self.text = text
     }
 
     /// Takes a literal.
-    package init(stringLiteral text: String) {
+    @inlinable package init(stringLiteral text: String) {
         self.text = text
     }
 
     /// Whether both have the same bytes.
-    package static func == (left: ExactString, right: ExactString) -> Bool {
+    @usableFromInline package static func == (left: ExactString, right: ExactString) -> Bool {
         left.text.hasSameBytes(as: right.text)
     }
 
     /// Hashes the bytes, all at once: one by one they take several times as long.
-    package func hash(into hasher: inout Hasher) {
+    @usableFromInline package func hash(into hasher: inout Hasher) {
         // SAFETY: the hasher reads the buffer during the call.
         unsafe text.withUTF8Bytes { unsafe hasher.combine(bytes: $0) }
         hasher.combine(0xFF as UInt8)

@@ -12,33 +12,35 @@
 /// A Swift dictionary holds `"é"` in one scalar and in two for the same key. In a database, and on every other
 /// CouchDB, they are two names, so a dictionary would lose one of them. The order of the entries means nothing.
 public struct NameMap<Value> {
-    private var storage: [ExactString: Value]
+    // Open to other modules, as are its members: what they make of a map is then compiled for its values. Else each map, also an
+    // empty one, would look up the types of its dictionary while the program runs.
+    @usableFromInline var storage: [ExactString: Value]
 
     /// Makes a map without entries.
-    public init() { storage = [:] }
+    @inlinable public init() { storage = [:] }
 
     // Not by bytes: what a dictionary has taken for one name is lost before it comes here.
     /// Takes the entries of a Swift dictionary.
-    public init(_ entries: [String: Value]) {
+    @inlinable public init(_ entries: [String: Value]) {
         self.init(entries.lazy.map { ($0.key, $0.value) })
     }
 
     /// Takes pairs of a name and its value; the last one of a name counts.
-    package init(_ entries: some Sequence<(String, Value)>) {
+    @inlinable package init(_ entries: some Sequence<(String, Value)>) {
         storage = [:]
         for (name, value) in entries { storage[ExactString(name)] = value }
     }
 
-    private init(storage: [ExactString: Value]) { self.storage = storage }
+    @inlinable init(storage: [ExactString: Value]) { self.storage = storage }
 
     /// The value of a name; nil where there is none, and setting nil removes it.
-    public subscript(name: String) -> Value? {
+    @inlinable public subscript(name: String) -> Value? {
         get { storage[ExactString(name)] }
         _modify { yield &storage[ExactString(name)] }
     }
 
     /// The value of a name, or another one where there is none.
-    public subscript(name: String, default value: @autoclosure () -> Value) -> Value {
+    @inlinable public subscript(name: String, default value: @autoclosure () -> Value) -> Value {
         get { storage[ExactString(name), default: value()] }
         _modify { yield &storage[ExactString(name), default: value()] }
     }
@@ -47,7 +49,7 @@ public struct NameMap<Value> {
     ///
     /// - Returns: The former value.
     @discardableResult
-    public mutating func updateValue(_ value: Value, forKey name: String) -> Value? {
+    @inlinable public mutating func updateValue(_ value: Value, forKey name: String) -> Value? {
         storage.updateValue(value, forKey: ExactString(name))
     }
 
@@ -55,34 +57,34 @@ public struct NameMap<Value> {
     ///
     /// - Returns: The former value.
     @discardableResult
-    public mutating func removeValue(forKey name: String) -> Value? {
+    @inlinable public mutating func removeValue(forKey name: String) -> Value? {
         storage.removeValue(forKey: ExactString(name))
     }
 
     /// How many entries there are.
-    public var count: Int { storage.count }
+    @inlinable public var count: Int { storage.count }
 
     /// Whether there are no entries.
-    public var isEmpty: Bool { storage.isEmpty }
+    @inlinable public var isEmpty: Bool { storage.isEmpty }
 
     /// The names.
-    public var keys: some Collection<String> { storage.keys.lazy.map(\.text) }
+    @inlinable public var keys: some Collection<String> { storage.keys.lazy.map(\.text) }
 
     /// The values.
-    public var values: some Collection<Value> { storage.values }
+    @inlinable public var values: some Collection<Value> { storage.values }
 
     /// The same names with other values.
-    public func mapValues<T>(_ transform: (Value) throws -> T) rethrows -> NameMap<T> {
+    @inlinable public func mapValues<T>(_ transform: (Value) throws -> T) rethrows -> NameMap<T> {
         NameMap<T>(storage: try storage.mapValues(transform))
     }
 
     /// The entries that a test lets through.
-    public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> NameMap {
+    @inlinable public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> NameMap {
         NameMap(storage: try storage.filter { try isIncluded(($0.key.text, $0.value)) })
     }
 
     /// Adds the entries of another map; where both have a name, `combine` makes one value of the two.
-    public mutating func merge(
+    @inlinable public mutating func merge(
         _ other: NameMap, uniquingKeysWith combine: (Value, Value) throws -> Value
     ) rethrows {
         try storage.merge(other.storage, uniquingKeysWith: combine)
@@ -97,24 +99,26 @@ public struct NameMap<Value> {
 extension NameMap: Sequence {
     /// Walks through the entries, in no order.
     public struct Iterator: IteratorProtocol {
-        fileprivate var base: Dictionary<ExactString, Value>.Iterator
+        @usableFromInline var base: Dictionary<ExactString, Value>.Iterator
+
+        @inlinable init(base: Dictionary<ExactString, Value>.Iterator) { self.base = base }
 
         /// The next entry.
-        public mutating func next() -> (key: String, value: Value)? {
+        @inlinable public mutating func next() -> (key: String, value: Value)? {
             base.next().map { ($0.key.text, $0.value) }
         }
     }
 
     /// An iterator at the first entry.
-    public func makeIterator() -> Iterator { Iterator(base: storage.makeIterator()) }
+    @inlinable public func makeIterator() -> Iterator { Iterator(base: storage.makeIterator()) }
 
     /// How many entries there are, which is known.
-    public var underestimatedCount: Int { storage.count }
+    @inlinable public var underestimatedCount: Int { storage.count }
 }
 
 extension NameMap: ExpressibleByDictionaryLiteral {
     /// Takes a literal; of two entries with the same bytes as their names, the last one counts.
-    public init(dictionaryLiteral entries: (String, Value)...) { self.init(entries) }
+    @inlinable public init(dictionaryLiteral entries: (String, Value)...) { self.init(entries) }
 }
 
 extension NameMap: Sendable where Value: Sendable {}
