@@ -3,8 +3,7 @@
 internal import DivanModel
 internal import DivanStorage
 
-/// The keys that one document emitted, as the store `emissions` keeps them under the document's ID
-/// (``RowDocumentID``).
+/// The keys that one document emitted, as ``EmissionLists`` keep them.
 ///
 ///     for each row: varint, the length of the emitted key; the key
 ///                   and, if not all numbers of the key are plain:

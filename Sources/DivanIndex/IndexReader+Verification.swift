@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
+package import DivanModel
 internal import DivanStorage
 
 extension IndexReader {
@@ -10,39 +10,72 @@ extension IndexReader {
     /// - Parameters:
     ///   - reducer: The reducer, to compute the reductions anew; without one, counts are compared only.
     ///   - hasPartials: Whether partial reductions are stored.
+    ///   - owner: Finds the document of a revision by its sequence: its ID as an index has it, and the sequences in its tree, the
+    ///     highest first. Nil for none.
     ///   - check: Called now and then; throws to stop the work.
     /// - Returns: One sentence for each kind of problem; empty when all is well.
-    /// - Throws: `StorageError`, ``IndexCorruption``, and what `check` throws.
+    /// - Throws: `StorageError`, ``IndexCorruption``, and what `owner` and `check` throw.
     package func verify(
-        reducer: (any RowReducer)?, hasPartials: Bool, check: (_ rows: Int) throws -> Void
+        reducer: (any RowReducer)?, hasPartials: Bool,
+        owner: (_ sequence: SequenceNumber) throws -> (id: [UInt8], sequences: [SequenceNumber])?,
+        check: (_ rows: Int) throws -> Void
     ) throws -> [String] {
         var problems: [String] = []
-        var expected = 0
-        let documents = try BlockCursor(stores.emissions, reader)
-        let rows = try BlockCursor(stores.rows, reader)
-        defer {
-            documents.close()
-            rows.close()
-        }
-        var found = try documents.seekToFirst()
-        while found {
-            try documents.withRow { id, list in
-                for key in try EmittedKeys.rowKeys(list, of: id) {
-                    expected += 1
-                    if try rows.seek(toAtLeast: key.span), rows.isAt(key.span) { continue }
-                    let text = try RowDocumentID.decode(id).text
-                    problems.append("A row of document '\(text)' is missing.")
-                }
-            }
-            if expected.isMultiple(of: 4_096) { try check(expected) }
-            found = try documents.next()
-        }
+        let expected = try checkLists(owner, check, &problems)
         let count = try countRows(check)
         if count > expected {
             problems.append("The index has \(count - expected) rows that no document emitted.")
         }
         if hasPartials { problems += try verifyPartials(reducer, check) }
         return problems
+    }
+
+    /// Looks for the rows of each list that counts, and returns how many rows there should be.
+    private func checkLists(
+        _ owner: (_ sequence: SequenceNumber) throws -> (id: [UInt8], sequences: [SequenceNumber])?,
+        _ check: (_ rows: Int) throws -> Void, _ problems: inout [String]
+    ) throws -> Int {
+        var (expected, missing) = (0, [String]())
+        let rows = try BlockCursor(stores.rows, reader)
+        let known = try EmissionLists(stores, reader)
+        defer {
+            rows.close()
+            known.close()
+        }
+        func checkRows(_ list: Span<UInt8>, of id: Span<UInt8>) throws {
+            for key in try EmittedKeys.rowKeys(list, of: id) {
+                expected += 1
+                if expected.isMultiple(of: 4_096) { try check(expected) }
+                if try rows.seek(toAtLeast: key.span), rows.isAt(key.span) { continue }
+                let text = try RowDocumentID.decode(id).text
+                missing.append("A row of document '\(text)' is missing.")
+            }
+        }
+        try forEachRow(of: stores.emissions) { key, list in
+            let sequence = try EmissionLists.sequence(key)
+            guard let (id, sequences) = try owner(sequence), sequences.contains(sequence) else {
+                missing.append("No revision has the sequence \(sequence) of a list of keys.")
+                return
+            }
+            // A list that is out of date says nothing of rows.
+            guard try known.known(of: id.span, sequences)?.sequence == sequence else { return }
+            try checkRows(list, of: id.span)
+        }
+        try forEachRow(of: stores.purged) { id, list in try checkRows(list, of: id) }
+        problems += missing
+        return expected
+    }
+
+    private func forEachRow(
+        of store: Store, _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
+    ) throws {
+        let cursor = try BlockCursor(store, reader)
+        defer { cursor.close() }
+        var found = try cursor.seekToFirst()
+        while found {
+            try cursor.withRow(body)
+            found = try cursor.next()
+        }
     }
 
     /// Counts the rows, and sees whether they stand in order.

@@ -16,15 +16,17 @@ extension IndexWriter {
     ///   - places: Which documents of the batch; all unless given.
     ///   - reducing: Whether the batch has all rows: then partial reductions are made of it. Else they
     ///     are written later.
+    ///   - documents: What is known of them.
     /// - Returns: The rows: all were added.
-    /// - Throws: `StorageError`.
+    /// - Throws: `StorageError`, and what `documents` throws.
     package func build(
-        from batch: EmissionBatch, at places: [Int]? = nil, reducing: Bool
+        from batch: EmissionBatch, at places: [Int]? = nil, reducing: Bool,
+        _ documents: EmittingDocuments
     ) throws -> Changes {
         let places = places ?? Array(batch.documents.indices)
         let sorting = SideWork { Self.rows(of: batch, places) }
         let packing = SideWork { try Self.pack(sorting.result(), of: batch) }
-        try writeLists(of: batch, places)
+        try writeLists(of: batch, places, documents)
         let rows = try sorting.result()
         var changes = Changes()
         changes.count = rows.count
@@ -44,24 +46,36 @@ extension IndexWriter {
         return changes
     }
 
-    private func writeLists(of batch: EmissionBatch, _ places: [Int]) throws {
-        var lists = BlockEdits()
+    private func writeLists(
+        of batch: EmissionBatch, _ places: [Int], _ documents: EmittingDocuments
+    ) throws {
+        var (lists, bytes) = (BlockEdits(), [UInt8]())
+        var purged = EmissionListEdits()
         lists.reserve(places.count)
+        var list: [UInt8] = []
         for place in places where !batch.documents[place].rows.isEmpty {
-            let id = batch.documents[place].id
+            let id = batch.bytes.span.extracting(batch.documents[place].id)
+            guard let sequence = try documents.sequence(place, id) else {
+                list.removeAll(keepingCapacity: true)
+                EmittedKeys.append(of: batch.documents[place], in: batch, to: &list)
+                purged.put(list, ofPurged: id)
+                continue
+            }
+            let start = bytes.count
+            OrderedNumber.append(sequence, to: &bytes)
             lists.append(
-                .put, at: id.lowerBound, keySize: id.count, valueSize: 0, of: batch.bytes,
+                .put, at: start, keySize: bytes.count - start, valueSize: 0, of: bytes,
                 source: place)
         }
-        lists.sort(in: batch.bytes)
+        lists.sort(in: bytes)
         var packer = BlockPacker(first: StoredBlocks(store: stores.emissions, writer: writer))
-        var list: [UInt8] = []
         for edit in lists.edits {
             list.removeAll(keepingCapacity: true)
             EmittedKeys.append(of: batch.documents[Int(edit.source)], in: batch, to: &list)
-            try packer.add(key: batch.bytes.span.extracting(edit.key), value: list.span)
+            try packer.add(key: bytes.span.extracting(edit.key), value: list.span)
         }
         _ = try packer.finished()
+        try purged.write(to: stores, writer)
     }
 
     /// The rows of some documents, sorted.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
+package import DivanModel
 package import DivanStorage
 
 /// Changes an index inside one write transaction: what documents emit takes the place of what they
@@ -9,13 +9,12 @@ package import DivanStorage
 ///
 /// ```swift
 /// var index = IndexWriter(stores, seed: seed, reducer: reducer, writer)
-/// let changes = try index.replace(with: &batch) { _ in false }
+/// let changes = try index.replace(with: &batch, documents)
 /// ```
 ///
 /// Everything is sorted and written from left to right, so each block of the stores is read and written
-/// once: first the lists of what documents emit, in the pass that also finds what they emitted before, then
-/// the rows, then the partial reductions. What has not changed is not written. An index that has no row yet
-/// is made in another way (``build(from:at:reducing:)``).
+/// once: first the lists of what documents emit (``EmissionLists``), then the rows, then the partial reductions. What has not
+/// changed is not written. An index that has no row yet is made in another way (``build(from:at:reducing:_:)``).
 package struct IndexWriter {
     /// How a row changed.
     package enum Edit: Sendable { case added, removed, changed }
@@ -62,42 +61,53 @@ package struct IndexWriter {
     ///   - batch: What the documents emit now, each document once; nothing for one that is deleted or
     ///     purged. It is used up.
     ///   - places: Which documents of the batch; all unless given.
-    ///   - isNew: Whether a document certainly has no rows yet, which saves looking.
+    ///   - documents: What is known of them.
     /// - Returns: The rows that did change.
-    /// - Throws: `StorageError`, ``IndexCorruption``.
+    /// - Throws: `StorageError`, ``IndexCorruption``, and what `documents` throws.
     package func replace(
-        with batch: inout EmissionBatch, at places: [Int]? = nil, isNew: (_ place: Int) -> Bool
+        with batch: inout EmissionBatch, at places: [Int]? = nil, _ documents: EmittingDocuments
     ) throws -> Changes {
         var staging = Staging(batch)
-        for place in places ?? Array(batch.documents.indices) {
-            staging.addList(of: place, in: batch, isNew: isNew(place))
-        }
-        try replaceLists(&staging, &batch)
+        try stageRows(
+            &staging, &batch, places ?? Array(batch.documents.indices), documents)
+        try staging.lists.write(to: stores, writer)
         staging.rows.sort(in: batch.bytes)
         return try writeRows(staging.rows, batch.bytes)
     }
 
-    /// Writes what the documents emit, and finds in the same pass what they emitted before, which
-    /// decides how their rows change.
-    private func replaceLists(_ staging: inout Staging, _ batch: inout EmissionBatch) throws {
-        staging.lists.sort(in: staging.listBytes)
-        let (edits, bytes) = (staging.lists.edits, staging.listBytes)
-        var former: [Int: [UInt8]] = [:]
-        let outcomes = try stores.emissions.edit(staging.lists, of: bytes, writer) { edit, list in
-            // A document that emits the same keys has the same rows, perhaps with other values.
-            guard compare(list, bytes.span.extracting(edits[edit].value)) != 0 else { return }
-            former[edit] = [UInt8](copying: list)
-        }
-        for (position, edit) in edits.enumerated() {
-            let place = Int(edit.source)
-            if let list = former[position] {
+    /// Compares what the documents emit with what they emitted before, which decides how their rows change.
+    private func stageRows(
+        _ staging: inout Staging, _ batch: inout EmissionBatch, _ places: [Int],
+        _ documents: EmittingDocuments
+    ) throws {
+        let stored = try EmissionLists(stores, writer)
+        defer { stored.close() }
+        var list: [UInt8] = []
+        for place in places {
+            let isNew = documents.isNew(place)
+            // A document that is new and emits nothing has no former list to replace.
+            if isNew, batch.documents[place].rows.isEmpty { continue }
+            let id = [UInt8](copying: batch.bytes.span.extracting(batch.documents[place].id))
+            list.removeAll(keepingCapacity: true)
+            EmittedKeys.append(of: batch.documents[place], in: batch, to: &list)
+            let known =
+                isNew
+                ? nil
+                : try stored.known(
+                    of: id.span, documents.sequences(place, id.span))
+            let isSame = known.map { compare($0.list.span, list.span) == 0 } ?? list.isEmpty
+            if isSame {
+                // A document that emits the same keys has the same rows, perhaps with other values.
+                if !leavesKeptRows { staging.putRows(of: place, in: batch, areThere: true) }
+                if known == nil || known?.sequence != nil { continue }
+            } else if let known {
                 try staging.replaceRows(
-                    of: place, in: &batch, formerly: list.span, leavesKept: leavesKeptRows)
-            } else if outcomes[position] != .same {
+                    of: place, in: &batch, formerly: known.list.span, leavesKept: leavesKeptRows)
+            } else {
                 staging.putRows(of: place, in: batch, areThere: false)
-            } else if !leavesKeptRows {
-                staging.putRows(of: place, in: batch, areThere: true)
             }
+            let sequence = try documents.sequence(place, id.span)
+            staging.put(list, of: id, under: sequence, known)
         }
     }
 
@@ -134,33 +144,55 @@ package struct IndexWriter {
     }
 }
 
+/// What a writer must know of the documents of a batch beside what they emit.
+package struct EmittingDocuments {
+    /// Whether the document at a place certainly has no rows yet, which saves looking.
+    package var isNew: (_ place: Int) -> Bool
+    /// The sequence under which its list is to stand, one of those in its tree; nil when the document is gone.
+    var sequence: (_ place: Int, _ id: Span<UInt8>) throws -> SequenceNumber?
+    /// The sequences in its tree, the highest first.
+    var sequences: (_ place: Int, _ id: Span<UInt8>) throws -> [SequenceNumber]
+
+    /// Makes it of closures, which get a document's place and its ID as an index has it.
+    package init(
+        isNew: @escaping (_ place: Int) -> Bool,
+        sequence: @escaping (_ place: Int, _ id: Span<UInt8>) throws -> SequenceNumber?,
+        sequences: @escaping (_ place: Int, _ id: Span<UInt8>) throws -> [SequenceNumber]
+    ) {
+        self.isNew = isNew
+        self.sequence = sequence
+        self.sequences = sequences
+    }
+
+    /// Documents of which nothing is known. Their lists stand under their IDs, as those of purged ones.
+    package static var unknown: EmittingDocuments {
+        EmittingDocuments(
+            isNew: { _ in false }, sequence: { _, _ in nil }, sequences: { _, _ in [] })
+    }
+}
+
 /// What is to be written, collected document by document.
 private struct Staging {
     /// Edits of rows; their bytes stand in the batch.
     var rows = BlockEdits()
-    /// Edits of the lists of keys by document, and their bytes. The source of an edit is the place of the
-    /// document in the batch.
-    var lists = BlockEdits()
-    var listBytes: [UInt8] = []
+    /// Edits of the lists of emitted keys.
+    var lists = EmissionListEdits()
 
-    init(_ batch: EmissionBatch) {
-        rows.reserve(batch.rows.count)
-        lists.reserve(batch.documents.count)
-        listBytes.reserveCapacity(batch.bytes.count)
-    }
+    init(_ batch: EmissionBatch) { rows.reserve(batch.rows.count) }
 
-    /// Adds the list of what a document emits.
-    mutating func addList(of place: Int, in batch: EmissionBatch, isNew: Bool) {
-        let document = batch.documents[place]
-        // A document that is new and emits nothing has no former list to remove.
-        guard !document.rows.isEmpty || !isNew else { return }
-        let start = listBytes.count
-        listBytes.append(copying: batch.bytes.span.extracting(document.id))
-        let keyEnd = listBytes.count
-        EmittedKeys.append(of: document, in: batch, to: &listBytes)
-        lists.append(
-            document.rows.isEmpty ? .clear : .put, at: start, keySize: keyEnd - start,
-            valueSize: listBytes.count - keyEnd, of: listBytes, source: place)
+    /// Puts a list in place of the one that counted.
+    mutating func put(
+        _ list: [UInt8], of id: [UInt8], under sequence: SequenceNumber?,
+        _ known: EmissionLists.Known?
+    ) {
+        guard let sequence else {
+            // The document is gone, and the purge that removes its rows is still to be applied.
+            return list.isEmpty
+                ? lists.clear(ofPurged: id.span) : lists.put(list, ofPurged: id.span)
+        }
+        // A list that has moved to a revision which is newer than what was mapped is the one that counts.
+        lists.put(list, under: max(sequence, known?.sequence ?? 0))
+        if known != nil, known?.sequence == nil { lists.clear(ofPurged: id.span) }
     }
 
     /// Adds the rows of a document that had none, or the same ones.

@@ -128,10 +128,12 @@ struct Compaction {
             guard let other = node.sequence, other != sequence else { continue }
             if try isDead(other, snapshot) { sequences.insert(other) }
         }
-        for sequence in sequences { try context.removeRevision(sequence, writer, snapshot) }
         deleted.formUnion(sequences)
-        guard let id, var record else { return }
+        guard let id, var record else {
+            return try context.removeRevision(sequence, writer, snapshot)
+        }
         record.tree.forgetBodies(in: sequences)
+        try context.removeRevisions(sequences, of: id, leaving: record.tree)
         try context.rewrite(id, record)
     }
 

@@ -71,12 +71,6 @@ void divan_recording_mark(int64_t value) {
     record(event_mark, -1, value, NULL, 0);
 }
 
-void divan_recording_stop(void) {
-    pthread_mutex_lock(&current_recording.mutex);
-    current_recording.is_on = 0;
-    pthread_mutex_unlock(&current_recording.mutex);
-}
-
 // MARK: What is recorded
 
 static int writes_until_failure;
@@ -225,6 +219,14 @@ static int recording_open(
     return SQLITE_OK;
 }
 
+void divan_recording_stop(void) {
+    pthread_mutex_lock(&current_recording.mutex);
+    current_recording.is_on = 0;
+    pthread_mutex_unlock(&current_recording.mutex);
+    // Connections that are opened from now on are those of other tests.
+    if (standard) sqlite3_vfs_register(standard, 1);
+}
+
 int divan_recording_start(const char *directory) {
     recording *r = &current_recording;
     pthread_mutex_lock(&r->mutex);
@@ -248,5 +250,5 @@ int divan_recording_start(const char *directory) {
         recording_vfs.xDelete = recording_delete;
     }
     pthread_mutex_unlock(&r->mutex);
-    return is_first ? sqlite3_vfs_register(&recording_vfs, 1) : SQLITE_OK;
+    return sqlite3_vfs_register(&recording_vfs, 1);
 }

@@ -108,7 +108,7 @@ final class IndexFixture {
             var index = IndexWriter(stores, seed: seed, reducer: stored, writer)
             index.keepsPartials = keepsPartials
             index.leavesKeptRows = leavesKeptRows
-            return try index.replace(with: &batch) { _ in false }.rows
+            return try index.replace(with: &batch, .unknown).rows
         }
     }
 
@@ -121,7 +121,7 @@ final class IndexFixture {
         let batch = emissions(documents)
         return try engine.write { writer in
             try IndexWriter(stores, seed: seed, reducer: stored, writer)
-                .build(from: batch, reducing: reducing).rows
+                .build(from: batch, reducing: reducing, .unknown).rows
         }
     }
 
@@ -145,7 +145,7 @@ final class IndexFixture {
     }
 
     func problems() throws -> [String] {
-        try read { try $0.verify(reducer: stored, hasPartials: true) { _ in } }
+        try read { try $0.verify(reducer: stored, hasPartials: true, owner: { _ in nil }) { _ in } }
     }
 
     /// What the index should hold, in order.

@@ -53,7 +53,7 @@ struct IndexRowsTests {
         #expect(edits.map(\.edit) == [.removed])
         #expect(try fixture.allRows().map(\.value) == [2])
         try fixture.replace([("b", [])])
-        #expect(try fixture.engine.read { try $0.count(of: fixture.stores.emissions) } == 0)
+        #expect(try fixture.engine.read { try $0.count(of: fixture.stores.purged) } == 0)
         #expect(try fixture.engine.read { try $0.count(of: fixture.stores.rows) } == 0)
     }
 

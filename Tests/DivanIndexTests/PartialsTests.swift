@@ -205,7 +205,7 @@ struct PartialsTests {
             bad.begin(DocumentID("d1000"))
             bad.append(PackedValue("x")) { fixture.coder.append(1_000, to: &$0, &$1) }
             bad.end()
-            _ = try index.replace(with: &bad) { _ in false }
+            _ = try index.replace(with: &bad, .unknown)
         }
         let before = Self.range(fixture, 0, 1_000)
         let after = Self.range(fixture, 1_001, 2_000)

@@ -91,7 +91,7 @@ extension WriteContext {
                 snapshot.core)
         }
         if plan.rows.isEmpty { try writePointer(plan.lastSequence, id, winner) }
-        for gone in bodies { try removeRevision(gone, writer, snapshot) }
+        try removeRevisions(bodies, of: id, leaving: new.tree)
         try mark(plan, old: record, new: new, writer, snapshot)
         try writeRecord(id, old: record, new: new)
         return winner

@@ -38,6 +38,12 @@ package struct IndexRecord: Equatable, Sendable {
     /// What the signatures of full-text indexes begin with. Those of earlier releases had rows, as views have.
     package static let textSignature = "7 text "
 
+    /// What the signatures of all other indexes begin with. Those of earlier builds have other stores.
+    package static let rowsSignature = "8 "
+
+    /// Whether it has `IndexStores` as they are now.
+    package var hasRows: Bool { signature.hasBytePrefix(Self.rowsSignature) }
+
     /// Whether it is a full-text index, which has `TextIndexStores`.
     package var isText: Bool { signature.hasBytePrefix(Self.textSignature) }
 

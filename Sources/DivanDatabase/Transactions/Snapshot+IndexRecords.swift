@@ -78,6 +78,7 @@ extension WriteContext {
     package func dropIndex(_ name: IndexName) throws -> Bool {
         let (writer, snapshot) = try transaction()
         let core = snapshot.core
+        listedIndexes = nil
         var number: UInt64?
         let found = try writer.withValue(forKey: name.key.span, in: core.stores.indexes) {
             number = try? IndexRecord($0).number
@@ -102,6 +103,7 @@ extension WriteContext {
         let record = IndexRecord(
             number: number + 1, signature: signature, version: version, seed: system.next())
         try setIndexRecord(record, of: name)
+        listedIndexes = nil
         return record
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import DivanModel
+package import DivanModel
 internal import DivanStorage
 
 extension Snapshot {
@@ -32,7 +32,9 @@ extension Snapshot {
     }
 
     /// The document whose row stands under a sequence; nil when there is none.
-    func owner(of sequence: SequenceNumber) throws -> (id: DocumentID, revision: RevisionID)? {
+    package func owner(of sequence: SequenceNumber) throws -> (
+        id: DocumentID, revision: RevisionID
+    )? {
         var owner: (id: DocumentID, revision: RevisionID)?
         _ = try core.blaming(nil) {
             try reader.withValue(forKey: Int64(sequence), in: core.stores.revisions) { row in

@@ -149,14 +149,12 @@ extension WriteContext {
     func purge(_ id: DocumentID, _ record: DocumentRecord) throws {
         let (writer, snapshot) = try transaction()
         beginWrites()
-        var isPlaceNode = false
-        for node in record.tree.nodes {
-            guard let sequence = node.sequence else { continue }
-            if sequence == record.updateSequence { isPlaceNode = true }
-            try removeRevision(sequence, writer, snapshot)
-        }
+        let sequences = record.tree.sequences
+        try removeRevisions(sequences, of: id, leaving: RevisionTree())
         // The document's place may be a pointer, which no node knows.
-        if !isPlaceNode { try removeRevision(record.updateSequence, writer, snapshot) }
+        if !sequences.contains(record.updateSequence) {
+            try removeRevision(record.updateSequence, writer, snapshot)
+        }
         if let time = record.expiration { try removeExpiration(ExpirationKey(time, id)) }
         if record.tree.mayHaveOlder { try removeOlder(of: id) }
         _ = try id.text.withSpan { key in
@@ -183,7 +181,7 @@ extension WriteContext {
         beginWrites()
         if hasOlder { try removeOlder(of: id) }
         purged.sequences += try separate(&tree, of: id)
-        for sequence in purged.sequences { try removeRevision(sequence, writer, snapshot) }
+        try removeRevisions(purged.sequences, of: id, leaving: tree)
         // The row at the document's place may now be out of date; a pointer holds the new state.
         state.lastSequence += 1
         let updated = DocumentRecord(

@@ -265,9 +265,8 @@ extension WriteContext {
         let bodies = try separate(&new.tree, of: id)
         try writeRow(new.tree)
         // These rows are removed first: a removed row needs no mark.
-        for gone in bodies where gone != state.lastSequence {
-            try removeRevision(gone, writer, snapshot)
-        }
+        let last = state.lastSequence
+        try removeRevisions(bodies.filter { $0 != last }, of: id, leaving: new.tree)
         if let old { try markSuperseded(ancestors, old: old, new: new, writer, snapshot) }
         try writeRecord(id, old: old, new: new)
     }

@@ -54,6 +54,8 @@ package final class WriteContext {
     private var stateAtBegin = DatabaseState()
     /// What the transactions have changed that this one has joined, in their order.
     private var earlier: [Part] = []
+    /// The indexes that have lists, once they were looked for.
+    var listedIndexes: [ListedIndex]?
     /// Where the database stood when the first of these began.
     private var markAtFirst: DatabaseMark?
     /// The counters after this process's last transaction; nil before the first.
@@ -154,6 +156,7 @@ package final class WriteContext {
         source = .local
         earliestExpiration = nil
         views = [:]
+        listedIndexes = nil
     }
 
     /// One of the transactions that share a commit.
@@ -187,6 +190,7 @@ package final class WriteContext {
             state = stateAtBegin
             touched = nil
             views = [:]
+            listedIndexes = nil
             outcome.undo()
             outcome = BatchOutcome()
             failure = failure as? StorageError ?? error as? StorageError
@@ -245,6 +249,7 @@ package final class WriteContext {
             if let count = touched?.count { touched?.removeLast(count - (before.touched ?? 0)) }
             outcome.undo()
             views = [:]
+            listedIndexes = nil
             // Half an operation is undone with the batch; what the storage itself has undone is not known.
             if !(failure is StorageError) { failure = before.failure }
             throw error

@@ -2,6 +2,7 @@
 
 internal import DivanIndex
 internal import DivanJSON
+internal import DivanModel
 internal import DivanStorage
 
 // An index holds nothing that cannot be made again, but a wrong one gives wrong answers.
@@ -26,6 +27,16 @@ extension Verification {
         }
     }
 
+    /// The document of a stored revision: its ID as an index has it, and the sequences in its tree.
+    private func owner(_ sequence: SequenceNumber, _ snapshot: Snapshot) throws -> (
+        id: [UInt8], sequences: [SequenceNumber]
+    )? {
+        guard let (id, _) = try snapshot.owner(of: sequence) else { return nil }
+        var rowID: [UInt8] = []
+        RowDocumentID.append(id, to: &rowID)
+        return (rowID, try snapshot.record(id)?.tree.sequences ?? [])
+    }
+
     private func check(_ name: IndexName, _ record: IndexRecord, _ snapshot: Snapshot) throws {
         let title = "The index '\(name.text)'"
         try attempt(nil) {
@@ -33,6 +44,8 @@ extension Verification {
             if record.lastSequence > state.lastSequence || record.lastPurge > state.lastPurge {
                 add("\(title) is ahead of the database; delete it to have it built anew.", nil)
             }
+            // One that an earlier build made is built anew before it is read.
+            guard record.isText || record.hasRows else { return }
             do {
                 func report(_ rows: Int) throws {
                     try progress.report(
@@ -42,7 +55,8 @@ extension Verification {
                     try record.isText
                     ? snapshot.textReader(of: record).verify(check: report)
                     : snapshot.reader(of: record).verify(
-                        reducer: nil, hasPartials: record.hasPartials, check: report)
+                        reducer: nil, hasPartials: record.hasPartials,
+                        owner: { try owner($0, snapshot) }, check: report)
                 for sentence in sentences { add("\(title) is damaged: \(sentence)", nil) }
             } catch let error as IndexCorruption {
                 add("\(title) is damaged: \(error)", nil)

@@ -122,25 +122,22 @@ final class IndexDefinition: Sendable {
     /// What an index is built with as one text, which differs for any other definition, byte for byte. That of a
     /// full-text index is another one: its version text tells all.
     ///
-    ///     5 unicode 153.120 map * 1             no type, and a version in ASCII
-    ///     6 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there
-    ///     6 raw bytes map * x63c3a9             what is not ASCII is written as its bytes: Swift takes texts
+    ///     8 unicode 153.120 map * =1            no type
+    ///     8 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there
+    ///     8 raw bytes map * x63c3a9             what is not ASCII is written as its bytes: Swift takes texts
     ///                                           for equal that look the same
     ///
-    /// The first form is that of earlier builds, whose indexes stay valid.
+    /// The number is that of the form of the stores; another one builds the index anew.
     private static func signature(
         version: String, collation: Collation, documentType: String?, work: String
     ) -> String {
+        func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
         let strings = collation == .unicode ? ICUCollator.root.version : "bytes"
-        let rest = "\(collation.rawValue) \(strings) \(work)"
-        let isASCII = version.utf8.allSatisfy { $0 < 0x80 }
-        guard let documentType else {
-            return isASCII ? "5 \(rest) * \(version)" : "6 \(rest) * \(hexadecimal(version))"
-        }
-        let isPlain = documentType.utf8.allSatisfy { $0 < 0x80 }
         let type =
-            isPlain ? "\(documentType.utf8.count):\(documentType)" : hexadecimal(documentType)
-        return "6 \(rest) \(type) \(isASCII ? "=" + version : hexadecimal(version))"
+            documentType.map { isASCII($0) ? "\($0.utf8.count):\($0)" : hexadecimal($0) } ?? "*"
+        let text = isASCII(version) ? "=" + version : hexadecimal(version)
+        return IndexRecord.rowsSignature
+            + "\(collation.rawValue) \(strings) \(work) \(type) \(text)"
     }
 
     private static func hexadecimal(_ text: String) -> String {

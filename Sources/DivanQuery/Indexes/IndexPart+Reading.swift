@@ -72,6 +72,7 @@ extension Snapshot {
             guard content.standsAlone else {
                 return elsewhere = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
             }
+            item.isFirst = content.revisionID.generation == 1
             let isTombstone = content.isTombstone
             let body = bytes.extracting(isTombstone ? 0..<0 : content.body)
             size = body.count

@@ -19,6 +19,8 @@ struct IndexPart: Sendable {
         var sequence: SequenceNumber
         /// Whether the row only pointed to the document, so that other rows may bring it again.
         var isConsulted = false
+        /// Whether the row stands for the document alone and is its first revision, so that there are no others.
+        var isFirst = false
     }
 
     /// The indexes that it is for, as they stood when it was read.
@@ -36,6 +38,8 @@ struct IndexPart: Sendable {
     var rows: [Rows]
     /// Every change up to here is in it.
     var lastSequence: SequenceNumber
+    /// The counters as the snapshot of the first part had them.
+    let state: DatabaseState
     /// Where the database stood when the last part was read.
     private(set) var seen: SequenceNumber
     /// The bytes of the bodies of the documents.
@@ -47,6 +51,7 @@ struct IndexPart: Sendable {
     init(_ indexes: [OutdatedIndex], after start: SequenceNumber, in state: DatabaseState) {
         self.indexes = indexes
         self.start = start
+        self.state = state
         bound = state.lastSequence
         lastPurge = state.lastPurge
         rows = Array(repeating: Rows(), count: indexes.count)

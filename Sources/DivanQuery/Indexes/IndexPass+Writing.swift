@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanIndex
+internal import DivanModel
 internal import DivanStorage
 
 extension IndexPass {
@@ -83,23 +84,21 @@ extension IndexPass {
         let failures = try part.failures(place, places)
         let changes: IndexWriter.Changes
         do {
-            let (items, positions) = (part.items, part.rows[place].positions)
-            func isNew(_ place: Int) -> Bool {
-                place < positions.count && index.isNew(items[positions[place]])
-            }
+            let documents = part.documents(place, snapshot, isQuiet: context.state == part.state)
             if let text = index.definition.text {
                 var target = TextIndexWriter(
                     TextIndexStores(number: record.number, engine: core.engine), writer)
                 changes = IndexWriter.Changes(
                     count: try target.replace(
                         with: part.rows[place].emissions, at: places, text.vocabulary,
-                        isNew: isNew))
+                        isNew: documents.isNew))
             } else if isBuild {
                 changes = try target.build(
-                    from: part.rows[place].emissions, at: places, reducing: record.hasPartials)
+                    from: part.rows[place].emissions, at: places, reducing: record.hasPartials,
+                    documents)
             } else {
                 changes = try target.replace(
-                    with: &part.rows[place].emissions, at: places, isNew: isNew)
+                    with: &part.rows[place].emissions, at: places, documents)
             }
         } catch let error as IndexCorruption {
             throw DatabaseError.damagedIndex(name.declaredName, error)
@@ -112,5 +111,43 @@ extension IndexPass {
             record: record, changes: changes,
             keys: target.tellsRows ? changes.rows.map(\.key) : nil, failures: failures,
             duration: ContinuousClock.now - began)
+    }
+}
+
+extension IndexPart {
+    /// What a writer must know of the documents of an index.
+    ///
+    /// - Parameters:
+    ///   - place: The place of the index.
+    ///   - snapshot: The database as the transaction has it.
+    ///   - isQuiet: Whether nothing has been written since the first part was read. Else the body that a document was mapped by
+    ///     may have been deleted meanwhile.
+    /// - Returns: Closures that read the snapshot, for use in its transaction.
+    func documents(_ place: Int, _ snapshot: Snapshot, isQuiet: Bool) -> EmittingDocuments {
+        let (items, positions, index) = (items, rows[place].positions, indexes[place])
+        // Purged documents follow those of the feed.
+        func item(_ place: Int) -> Item? {
+            place < positions.count ? items[positions[place]] : nil
+        }
+        func sequences(_ id: Span<UInt8>) throws -> [SequenceNumber] {
+            try snapshot.record(RowDocumentID.decode(id))?.tree.sequences ?? []
+        }
+        func isStored(_ item: Item) throws -> Bool {
+            try isQuiet || snapshot.owner(of: item.sequence) != nil
+        }
+        return EmittingDocuments(
+            isNew: { place in item(place).map { index.isNew($0) } ?? false },
+            sequence: { place, id in
+                if let item = item(place), !item.isConsulted, try isStored(item) {
+                    return item.sequence
+                }
+                return try sequences(id).first
+            },
+            sequences: { place, id in
+                if let item = item(place), item.isFirst, try isStored(item) {
+                    return [item.sequence]
+                }
+                return try sequences(id)
+            })
     }
 }

@@ -78,7 +78,8 @@ final class ScannedIndex: Sendable {
                     stores, seed: seed, reducer: index.definition.reducer, writer)
                 target.keepsPartials = false
                 target.tellsRows = false
-                _ = try target.replace(with: &part.rows[0].emissions, at: places) { _ in false }
+                _ = try target.replace(
+                    with: &part.rows[0].emissions, at: places, .unknown)
             }
         }
     }

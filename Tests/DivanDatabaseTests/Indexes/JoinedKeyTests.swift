@@ -43,12 +43,6 @@ import Testing
         #expect(Set(signatures.map { Array($0.utf8) }).count == signatures.count)
     }
 
-    @Test func `an index without a type keeps the signature of earlier builds`() {
-        let version = ICUCollator.root.version
-        #expect(signature(nil, "2 b") == "5 unicode \(version) map * 2 b")
-        #expect(signature(nil, "", .raw) == "5 raw bytes map * ")
-    }
-
     @Test(arguments: [("a", "b c", "a b", "c"), ("\u{E9}", "1", "e\u{301}", "1")])
     func `a view whose type and version change is built anew`(
         _ type: String, _ version: String, _ otherType: String, _ otherVersion: String

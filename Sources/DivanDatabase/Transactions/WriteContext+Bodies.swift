@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanIndex
+internal import DivanLogging
+package import DivanModel
+internal import DivanStorage
+
+// Deleting the bodies of a document, with what indexes keep under their sequences.
+extension WriteContext {
+    /// Deletes stored revisions of a document.
+    ///
+    /// - Parameters:
+    ///   - gone: Their sequences.
+    ///   - id: The document.
+    ///   - tree: The document's tree, which has forgotten them.
+    /// - Throws: `StorageError`, `.corrupted`.
+    package func removeRevisions(
+        _ gone: some Collection<SequenceNumber>, of id: DocumentID, leaving tree: RevisionTree
+    ) throws {
+        guard !gone.isEmpty else { return }
+        let (writer, snapshot) = try transaction()
+        for sequence in gone { try removeRevision(sequence, writer, snapshot) }
+        let kept = tree.sequences
+        for index in try indexesWithLists(snapshot) {
+            do {
+                try EmissionLists.remove(
+                    Array(gone), of: id, keeping: kept, in: index.stores, writer)
+            } catch  where error.isIndexDamage {
+                // No document may depend on an index: the next query builds it from the documents.
+                Log.database.warning(
+                    "Emptied the index '\(index.name.text)' of the database '\(snapshot.core.name)', since it is damaged."
+                )
+                _ = try makeIndex(
+                    index.name, signature: index.record.signature, version: index.record.version)
+            }
+        }
+    }
+
+    /// The indexes that have rows of documents.
+    private func indexesWithLists(_ snapshot: Snapshot) throws -> [ListedIndex] {
+        if let listedIndexes { return listedIndexes }
+        let found = try snapshot.indexNames().compactMap { name in
+            try snapshot.indexRecord(name).flatMap { record in
+                record.hasRows
+                    ? ListedIndex(
+                        name: name, record: record,
+                        stores: IndexStores(number: record.number, engine: snapshot.core.engine))
+                    : nil
+            }
+        }
+        listedIndexes = found
+        return found
+    }
+}
+
+/// An index that has lists of what documents emitted.
+struct ListedIndex {
+    var name: IndexName
+    var record: IndexRecord
+    var stores: IndexStores
+}
+
+extension Error {
+    fileprivate var isIndexDamage: Bool {
+        self is IndexCorruption || (self as? StorageError)?.code == .corrupted
+    }
+}
+
+extension RevisionTree {
+    /// The sequences of the revisions whose bodies are stored, the highest first.
+    package var sequences: [SequenceNumber] { nodes.compactMap(\.sequence).sorted(by: >) }
+}
