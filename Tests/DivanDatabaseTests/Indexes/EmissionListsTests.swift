@@ -167,25 +167,26 @@ struct EmissionListsTests {
                 }
             }
             try await offPool {
-                let isDone = Atomic(false)
-                let writing = DispatchSemaphore(value: 0)
+                let (turn, writing) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
                 let failure = Mutex<(any Error)?>(nil)
                 Thread.detachNewThread {
                     defer { writing.signal() }
                     var random = Soak.random(round: round, salt: 0xBE51DE)
                     do {
-                        while !isDone.load(ordering: .relaxed) {
-                            for _ in 0..<20 { try Self.change(database, &random, documents: 3_000) }
-                            Thread.sleep(forTimeInterval: 0.002)
+                        for _ in 0..<10 {
+                            turn.wait()
+                            for _ in 0..<200 {
+                                try Self.change(database, &random, documents: 3_000)
+                            }
                         }
                     } catch { failure.withLock { $0 = error } }
                 }
                 for number in 0..<10 {
-                    try indexes.update()
                     // Built anew, too, while documents change.
                     if number == 5 { try indexes.makeView() }
+                    turn.signal()
+                    try indexes.update()
                 }
-                isDone.store(true, ordering: .relaxed)
                 writing.wait()
                 if let error = failure.withLock({ $0 }) { throw error }
                 try indexes.check("round \(round)")
