@@ -154,7 +154,7 @@ struct EmissionListsTests {
     @Test func `indexes follow what other threads edit, compact and purge beside their passes`()
         async throws
     {
-        for round in Soak.rounds(test: 3, soak: 100) {
+        for round in Soak.rounds(test: 6, soak: 100) {
             // A pass writes often, and each part of it is read in a later snapshot.
             let database = try sandbox.database("\(round)") { $0.indexingMemory = 100_000 }
             defer { database.close() }
