@@ -109,37 +109,53 @@ package struct EmissionLists {
 
     // MARK: - Deleting revisions
 
+    /// What a document has lost and kept.
+    package struct Loss {
+        /// The sequences of its revisions that are deleted.
+        package var gone: [SequenceNumber]
+        /// Those that are left in its tree, the highest first.
+        package var kept: [SequenceNumber]
+
+        /// Makes one.
+        package init(gone: [SequenceNumber], kept: [SequenceNumber]) {
+            self.gone = gone
+            self.kept = kept
+        }
+    }
+
     /// Removes what stands under sequences whose revisions are deleted, and keeps what counts of it.
     ///
     /// - Parameters:
-    ///   - gone: The sequences.
-    ///   - id: The document's ID.
-    ///   - kept: The sequences that are left in its tree, the highest first.
+    ///   - losses: What documents have lost, by ID.
     ///   - stores: The index.
     ///   - writer: What to write with.
     /// - Throws: `StorageError`, ``IndexCorruption``.
-    package static func remove(
-        _ gone: [SequenceNumber], of id: DocumentID, keeping kept: [SequenceNumber],
-        in stores: IndexStores, _ writer: any StorageWriter
+    package static func apply(
+        _ losses: [DocumentID: Loss], to stores: IndexStores, _ writer: any StorageWriter
     ) throws {
+        var edits = EmissionListEdits()
         let lists = try EmissionLists(stores, writer)
         defer { lists.close() }
-        let found = try gone.filter { try lists.has($0) }
+        // In the order of the store.
+        let sorted = losses.sorted { ($0.value.gone.first ?? 0) < ($1.value.gone.first ?? 0) }
+        for (id, loss) in sorted { try lists.apply(loss, of: id, &edits) }
+        lists.close()
+        try edits.write(to: stores, writer)
+    }
+
+    private func apply(_ loss: Loss, of id: DocumentID, _ edits: inout EmissionListEdits) throws {
+        let found = try loss.gone.filter { try has($0) }
         guard !found.isEmpty else { return }
+        for sequence in found { edits.clear(sequence) }
         var rowID: [UInt8] = []
         RowDocumentID.append(id, to: &rowID)
-        let known = try lists.known(of: rowID.span, (gone + kept).sorted(by: >))
-        lists.close()
-        var edits = EmissionListEdits()
-        for sequence in found { edits.clear(sequence) }
-        if let known, let sequence = known.sequence, found.contains(sequence) {
-            if let target = kept.first {
-                edits.put(known.list, under: target)
-            } else if !known.list.isEmpty {
-                edits.put(known.list, ofPurged: rowID.span)
-            }
+        let known = try known(of: rowID.span, (found + loss.kept).sorted(by: >))
+        guard let known, let sequence = known.sequence, found.contains(sequence) else { return }
+        if let target = loss.kept.first {
+            edits.put(known.list, under: target)
+        } else if !known.list.isEmpty {
+            edits.put(known.list, ofPurged: rowID.span)
         }
-        try edits.write(to: stores, writer)
     }
 }
 

@@ -90,16 +90,13 @@ package struct IndexWriter {
             let id = [UInt8](copying: batch.bytes.span.extracting(batch.documents[place].id))
             list.removeAll(keepingCapacity: true)
             EmittedKeys.append(of: batch.documents[place], in: batch, to: &list)
-            let known =
-                isNew
-                ? nil
-                : try stored.known(
-                    of: id.span, documents.sequences(place, id.span))
+            let sequences = isNew ? [] : try documents.sequences(place, id.span)
+            let known = isNew ? nil : try stored.known(of: id.span, sequences)
             let isSame = known.map { compare($0.list.span, list.span) == 0 } ?? list.isEmpty
             if isSame {
                 // A document that emits the same keys has the same rows, perhaps with other values.
                 if !leavesKeptRows { staging.putRows(of: place, in: batch, areThere: true) }
-                if known == nil || known?.sequence != nil { continue }
+                if !isFarDown(known, sequences) { continue }
             } else if let known {
                 try staging.replaceRows(
                     of: place, in: &batch, formerly: known.list.span, leavesKept: leavesKeptRows)
@@ -110,6 +107,16 @@ package struct IndexWriter {
             staging.put(list, of: id, under: sequence, known)
         }
     }
+
+    /// Whether a list should be put anew though it is right: it was looked for under many sequences, of a document with very many
+    /// conflicts, or it stands under the ID.
+    private func isFarDown(_ known: EmissionLists.Known?, _ sequences: [SequenceNumber]) -> Bool {
+        guard let known else { return sequences.count > Self.mostSequences }
+        guard let sequence = known.sequence else { return true }
+        return sequences.firstIndex(of: sequence).map { $0 > Self.mostSequences } ?? false
+    }
+
+    private static let mostSequences = 32
 
     private func writeRows(_ edits: BlockEdits, _ bytes: [UInt8]) throws -> Changes {
         var shifts = PartialUpdate.Shifts(

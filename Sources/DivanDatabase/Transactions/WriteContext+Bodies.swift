@@ -20,12 +20,25 @@ extension WriteContext {
         guard !gone.isEmpty else { return }
         let (writer, snapshot) = try transaction()
         for sequence in gone { try removeRevision(sequence, writer, snapshot) }
-        let kept = tree.sequences
+        guard try !indexesWithLists(snapshot).isEmpty else { return }
+        var loss = losses[id] ?? EmissionLists.Loss(gone: [], kept: [])
+        loss.gone += gone
+        loss.kept = tree.sequences
+        losses[id] = loss
+        if losses.count >= Self.mostLosses { try settleLosses() }
+    }
+
+    /// Has the indexes follow what documents have lost, of many documents at once: before they are read or written, before
+    /// a savepoint, and at the end.
+    ///
+    /// - Throws: `StorageError`.
+    package func settleLosses() throws {
+        guard !losses.isEmpty else { return }
+        let (writer, snapshot) = try transaction()
         for index in try indexesWithLists(snapshot) {
-            do {
-                try EmissionLists.remove(
-                    Array(gone), of: id, keeping: kept, in: index.stores, writer)
-            } catch  where error.isIndexDamage {
+            do { try EmissionLists.apply(losses, to: index.stores, writer) } catch
+                where error.isIndexDamage
+            {
                 // No document may depend on an index: the next query builds it from the documents.
                 Log.database.warning(
                     "Emptied the index '\(index.name.text)' of the database '\(snapshot.core.name)', since it is damaged."
@@ -34,7 +47,10 @@ extension WriteContext {
                     index.name, signature: index.record.signature, version: index.record.version)
             }
         }
+        losses = [:]
     }
+
+    private static let mostLosses = 10_000
 
     /// The indexes that have rows of documents.
     private func indexesWithLists(_ snapshot: Snapshot) throws -> [ListedIndex] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanIndex
 internal import DivanLogging
 internal import DivanModel
 internal import DivanStorage
@@ -54,6 +55,8 @@ package final class WriteContext {
     private var stateAtBegin = DatabaseState()
     /// What the transactions have changed that this one has joined, in their order.
     private var earlier: [Part] = []
+    /// What documents have lost of their bodies, as far as indexes have not followed.
+    var losses: [DocumentID: EmissionLists.Loss] = [:]
     /// The indexes that have lists, once they were looked for.
     var listedIndexes: [ListedIndex]?
     /// Where the database stood when the first of these began.
@@ -99,6 +102,7 @@ package final class WriteContext {
 
     /// Writes the counters after the work of a transaction, and of one that joins it.
     func closePart() throws {
+        try settleLosses()
         guard state != stateAtBegin, let open = current else { return }
         if state.mark != stateAtBegin.mark {
             isCommitting = true
@@ -157,6 +161,7 @@ package final class WriteContext {
         earliestExpiration = nil
         views = [:]
         listedIndexes = nil
+        losses = [:]
     }
 
     /// One of the transactions that share a commit.
@@ -191,6 +196,7 @@ package final class WriteContext {
             touched = nil
             views = [:]
             listedIndexes = nil
+            losses = [:]
             outcome.undo()
             outcome = BatchOutcome()
             failure = failure as? StorageError ?? error as? StorageError
@@ -236,6 +242,7 @@ package final class WriteContext {
     /// Runs a nested batch: when it throws, only its work is undone.
     func savepoint<T>(_ body: () throws -> T) throws -> T {
         let writer = try openTransaction().writer
+        try settleLosses()
         let before = (
             state: state, touched: touched?.count, failure: failure, outcome: outcome
         )
@@ -250,6 +257,7 @@ package final class WriteContext {
             outcome.undo()
             views = [:]
             listedIndexes = nil
+            losses = [:]
             // Half an operation is undone with the batch; what the storage itself has undone is not known.
             if !(failure is StorageError) { failure = before.failure }
             throw error

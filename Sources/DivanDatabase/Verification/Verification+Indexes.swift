@@ -12,6 +12,8 @@ extension Verification {
     /// It does not call map and reduce functions. So it does not find wrong reduced values, or rows
     /// that a changed map function would no longer emit.
     func checkIndexes(_ snapshot: Snapshot) throws {
+        // In a batch, what that has deleted.
+        try snapshot.context?.settleLosses()
         var known = NameSet(Stores.names.map(\.name))
         for name in try attempt(nil, { try snapshot.indexNames() }) ?? [] {
             guard let record = try attempt(nil, { try snapshot.indexRecord(name) }) ?? nil

@@ -55,6 +55,7 @@ extension IndexPass {
         let began = ContinuousClock.now
         let index = part.indexes[place]
         let (writer, snapshot) = try context.transaction()
+        try context.settleLosses()
         let name = index.definition.name
         guard var record = try snapshot.indexRecord(name), record == index.record else {
             return nil

@@ -252,6 +252,23 @@ struct EmissionListsTests {
         #expect(try database.core.read { try $0.reader.count(of: store) } == 0)
     }
 
+    @Test func `a document with very many conflicts keeps its list near the newest of them`() throws
+    {
+        let database = try sandbox.database()
+        defer { database.close() }
+        let indexes = try Indexes(database)
+        for number in 100..<250 {
+            try database.putExistingRevision(
+                "a", ["n": .integer(Int64(number / 100)), "tags": [.integer(Int64(number / 50))]],
+                history: [RevisionID("1-\(number)")])
+            try indexes.update()
+        }
+        // The winner, and so the keys, changed three times; the lists have followed the sequences.
+        let last = try #require(try lists(of: database).last)
+        #expect(last > 100)
+        try indexes.check("many conflicts")
+    }
+
     @Test func `a list that moves while a document is mapped is the one that is replaced`()
         async throws
     {
