@@ -77,13 +77,6 @@ package struct EmissionLists {
         return nil
     }
 
-    /// Whether there is a list under a sequence.
-    private func has(_ sequence: SequenceNumber) throws -> Bool {
-        guard sequence <= last else { return false }
-        let key = Self.key(sequence)
-        return try lists.seek(toAtLeast: key.span) && lists.isAt(key.span)
-    }
-
     private static func value(_ cursor: BlockCursor) throws -> [UInt8] {
         var list: [UInt8] = []
         try cursor.withValue { list = [UInt8](copying: $0) }
@@ -144,13 +137,12 @@ package struct EmissionLists {
     }
 
     private func apply(_ loss: Loss, of id: DocumentID, _ edits: inout EmissionListEdits) throws {
-        let found = try loss.gone.filter { try has($0) }
-        guard !found.isEmpty else { return }
-        for sequence in found { edits.clear(sequence) }
         var rowID: [UInt8] = []
         RowDocumentID.append(id, to: &rowID)
-        let known = try known(of: rowID.span, (found + loss.kept).sorted(by: >))
-        guard let known, let sequence = known.sequence, found.contains(sequence) else { return }
+        let known = try known(of: rowID.span, (loss.gone + loss.kept).sorted(by: >))
+        guard let known else { return }
+        for sequence in loss.gone where sequence <= last { edits.clear(sequence) }
+        guard let sequence = known.sequence, loss.gone.contains(sequence) else { return }
         if let target = loss.kept.first {
             edits.put(known.list, under: target)
         } else if !known.list.isEmpty {
