@@ -55,17 +55,21 @@ extension WriteContext {
     /// The indexes that have rows of documents.
     private func indexesWithLists(_ snapshot: Snapshot) throws -> [ListedIndex] {
         if let listedIndexes { return listedIndexes }
-        let found = try snapshot.indexNames().compactMap { name in
-            try snapshot.indexRecord(name).flatMap { record in
-                record.hasRows
-                    ? ListedIndex(
-                        name: name, record: record,
-                        stores: IndexStores(number: record.number, engine: snapshot.core.engine))
-                    : nil
-            }
-        }
+        let found = try snapshot.indexNames().compactMap { try listedIndex($0, snapshot) }
         listedIndexes = found
         return found
+    }
+
+    /// An index with its lists; nil for one that has none, and for one whose record is damaged, which no query can use.
+    private func listedIndex(_ name: IndexName, _ snapshot: Snapshot) throws -> ListedIndex? {
+        let record: IndexRecord?
+        do { record = try snapshot.indexRecord(name) } catch let error as DatabaseError
+            where error.code == .corrupted
+        { return nil }
+        guard let record, record.hasRows else { return nil }
+        return ListedIndex(
+            name: name, record: record,
+            stores: IndexStores(number: record.number, engine: snapshot.core.engine))
     }
 }
 

@@ -334,6 +334,27 @@ struct EmissionListsTests {
         #expect(try propertyStores(of: database).emissions != stores.emissions)
     }
 
+    @Test func `a document is saved and purged though the record of an index is damaged`() throws {
+        let database = try sandbox.database()
+        defer { database.close() }
+        try database.setRevisionBodyLimit(1)
+        try database.createIndex(PropertyIndex(on: "n"))
+        let document = MutableDocument(["n": 1], id: "a")
+        try database.save(document)
+        try database.updateIndexes()
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            let (name, damage) = (
+                try #require(try snapshot.indexNames().first), [UInt8](repeating: 0xFF, count: 9)
+            )
+            try writer.set(damage.span, forKey: name.key.span, in: database.core.stores.indexes)
+        }
+        document.set(2, forKey: "n")
+        try database.save(document)
+        #expect(try database.document(withID: "a")?.int(forKey: "n") == 2)
+        #expect(try database.purge("a"))
+    }
+
     private func propertyStores(of database: Database) throws -> IndexStores {
         try database.core.read { snapshot in
             let names = try snapshot.indexNames().filter { $0.kind == .property }
