@@ -39,6 +39,8 @@ final class Service {
     private let directory: URL
     private let supervisor: ServiceManager
     private let manager: Manager
+    /// Whether a link for pairing is shown once the listener listens.
+    private let showsLink: Bool
     private var socket: ListeningSocket?
     private var listener: Listener
     /// Pulls from paired devices; nil unless that is asked for.
@@ -51,6 +53,7 @@ final class Service {
         self.invocation = invocation
         self.schema = schema
         directory = URL(filePath: try invocation.arguments.argument("DIR"))
+        showsLink = try PeerLinkOutput.isAskedFor(invocation.arguments)
         let environment = invocation.environment
         supervisor = ServiceManager(
             address: environment["NOTIFY_SOCKET"], count: environment["LISTEN_FDS"],
@@ -99,7 +102,7 @@ final class Service {
         self.socket = socket
         try listener.start(on: try socket.duplicated())
         try startSync()
-        let (output, arguments) = (invocation.output, invocation.arguments)
+        let output = invocation.output
         for url in listener.urls { try output.line(url.absoluteString) }
         if listener.options.console != nil, let url = listener.urls.first {
             try output.line("console: \(url.absoluteString)_utils/")
@@ -107,9 +110,7 @@ final class Service {
         if let fingerprint = listener.fingerprint {
             try output.line("certificate SHA-256: \(fingerprint)")
         }
-        if try PeerLinkOutput.isAskedFor(arguments) {
-            try PeerLinkOutput.show(invocation, listener)
-        }
+        if showsLink { try PeerLinkOutput.show(invocation, listener) }
         try output.out.flush()
         tell(.ready(status))
     }

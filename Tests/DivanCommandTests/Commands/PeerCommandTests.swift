@@ -168,6 +168,8 @@ import Testing
     {
         let result = try tool.start(arguments).wait()
         #expect(result.status == ExitCode.usage.rawValue, "\(result.err)")
+        // It has not listened: then it would have said where.
+        #expect(result.out.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: tool.path("x.svg")))
     }
 
