@@ -51,7 +51,7 @@ extension IndexReader {
                 missing.append("A row of document '\(text)' is missing.")
             }
         }
-        try forEachRow(of: stores.emissions) { key, list in
+        try BlockCursor.forEachRow(of: stores.emissions, reader) { key, list in
             let sequence = try EmissionLists.sequence(key)
             guard let (id, sequences) = try owner(sequence), sequences.contains(sequence) else {
                 missing.append("No revision has the sequence \(sequence) of a list of keys.")
@@ -61,21 +61,11 @@ extension IndexReader {
             guard try known.known(of: id.span, sequences)?.sequence == sequence else { return }
             try checkRows(list, of: id.span)
         }
-        try forEachRow(of: stores.purged) { id, list in try checkRows(list, of: id) }
+        try BlockCursor.forEachRow(of: stores.purged, reader) { id, list in
+            try checkRows(list, of: id)
+        }
         problems += missing
         return expected
-    }
-
-    private func forEachRow(
-        of store: Store, _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
-    ) throws {
-        let cursor = try BlockCursor(store, reader)
-        defer { cursor.close() }
-        var found = try cursor.seekToFirst()
-        while found {
-            try cursor.withRow(body)
-            found = try cursor.next()
-        }
     }
 
     /// Counts the rows, and sees whether they stand in order.

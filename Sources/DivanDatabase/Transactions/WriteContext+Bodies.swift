@@ -25,7 +25,9 @@ extension WriteContext {
         loss.gone += gone
         loss.kept = tree.sequences
         losses[id] = loss
-        if losses.count >= Self.mostLosses { try settleLosses() }
+        // A document may have ten thousand leaves, so it is the sequences that count.
+        sequencesOfLosses += gone.count + loss.kept.count
+        if sequencesOfLosses >= Self.mostSequences { try settleLosses() }
     }
 
     /// Has the indexes follow what documents have lost, of many documents at once: before they are read or written, before
@@ -47,10 +49,16 @@ extension WriteContext {
                     index.name, signature: index.record.signature, version: index.record.version)
             }
         }
-        losses = [:]
+        forgetLosses()
     }
 
-    private static let mostLosses = 10_000
+    /// Forgets the losses, which are settled or undone.
+    func forgetLosses() {
+        losses = [:]
+        sequencesOfLosses = 0
+    }
+
+    private static let mostSequences = 100_000
 
     /// The indexes that have rows of documents.
     private func indexesWithLists(_ snapshot: Snapshot) throws -> [ListedIndex] {

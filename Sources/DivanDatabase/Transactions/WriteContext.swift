@@ -57,6 +57,8 @@ package final class WriteContext {
     private var earlier: [Part] = []
     /// What documents have lost of their bodies, as far as indexes have not followed.
     var losses: [DocumentID: EmissionLists.Loss] = [:]
+    /// How many sequences these losses name.
+    var sequencesOfLosses = 0
     /// The indexes that have lists, once they were looked for.
     var listedIndexes: [ListedIndex]?
     /// Where the database stood when the first of these began.
@@ -161,7 +163,7 @@ package final class WriteContext {
         earliestExpiration = nil
         views = [:]
         listedIndexes = nil
-        losses = [:]
+        forgetLosses()
     }
 
     /// One of the transactions that share a commit.
@@ -196,7 +198,7 @@ package final class WriteContext {
             touched = nil
             views = [:]
             listedIndexes = nil
-            losses = [:]
+            forgetLosses()
             outcome.undo()
             outcome = BatchOutcome()
             failure = failure as? StorageError ?? error as? StorageError
@@ -257,7 +259,7 @@ package final class WriteContext {
             outcome.undo()
             views = [:]
             listedIndexes = nil
-            losses = [:]
+            forgetLosses()
             // Half an operation is undone with the batch; what the storage itself has undone is not known.
             if !(failure is StorageError) { failure = before.failure }
             throw error

@@ -141,3 +141,26 @@ final class BlockCursor {
 extension BlockRows {
     var indices: Range<Int> { 0..<count }
 }
+
+extension BlockCursor {
+    /// Lends all rows of a store, and sees whether they stand in order; for verification.
+    static func forEachRow(
+        of store: Store, _ reader: any StorageReader,
+        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
+    ) throws {
+        let cursor = try BlockCursor(store, reader)
+        defer { cursor.close() }
+        var last: [UInt8] = []
+        var found = try cursor.seekToFirst()
+        while found {
+            try cursor.withRow { key, value in
+                guard last.isEmpty || compare(last.span, key) < 0 else {
+                    throw IndexCorruption("The rows of an index are not in order.")
+                }
+                last = [UInt8](copying: key)
+                try body(key, value)
+            }
+            found = try cursor.next()
+        }
+    }
+}

@@ -15,7 +15,7 @@ extension TextIndexReader {
         (found.nextOrdinal, found.nextNumber) = (totals.nextOrdinal, totals.nextNumber)
         var expected = Counted()
         var seen = 0
-        try forEachRow(of: stores.documents) { id, row in
+        try BlockCursor.forEachRow(of: stores.documents, reader) { id, row in
             let document = try IndexedDocument(row)
             for number in document.numbers { expected.add(number, document.ordinal) }
             found.documents += 1
@@ -28,14 +28,14 @@ extension TextIndexReader {
             if seen.isMultiple(of: 4_096) { try check(seen) }
         }
         var ids: UInt64 = 0
-        try forEachRow(of: stores.ids) { _, _ in ids += 1 }
+        try BlockCursor.forEachRow(of: stores.ids, reader) { _, _ in ids += 1 }
         let postings = try verifyPostings(check)
         let lengths = try countWords()
         if lengths.count != found.documents {
             problems.append("The index has lengths of other documents than it has.")
         }
         found.words = lengths.words
-        try forEachRow(of: stores.terms) { _, row in
+        try BlockCursor.forEachRow(of: stores.terms, reader) { _, row in
             found.terms += 1
             if try !postings.terms.contains(TermNumbers.number(row)) { found.unusedTerms += 1 }
         }
@@ -51,25 +51,6 @@ extension TextIndexReader {
             problems.append("The index counts other documents, words or terms than it has.")
         }
         return problems
-    }
-
-    private func forEachRow(
-        of store: Store, _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
-    ) throws {
-        let cursor = try BlockCursor(store, reader)
-        defer { cursor.close() }
-        var last: [UInt8] = []
-        var found = try cursor.seekToFirst()
-        while found {
-            try cursor.withRow { key, value in
-                guard last.isEmpty || compare(last.span, key) < 0 else {
-                    throw IndexCorruption("The rows of an index are not in order.")
-                }
-                last = [UInt8](copying: key)
-                try body(key, value)
-            }
-            found = try cursor.next()
-        }
     }
 
     private func isID(_ id: Span<UInt8>, of ordinal: UInt64) throws -> Bool {
@@ -139,7 +120,7 @@ extension TextIndexReader {
                 throw IndexCorruption("The head of a term counts other postings than it has.")
             }
         }
-        try forEachRow(of: stores.postings) { key, value in
+        try BlockCursor.forEachRow(of: stores.postings, reader) { key, value in
             let parts = try PostingKey.parts(key)
             try block.load(value, isHead: parts.ordinal == nil)
             if parts.number != term.number {

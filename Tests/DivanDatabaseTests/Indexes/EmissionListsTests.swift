@@ -313,13 +313,8 @@ struct EmissionListsTests {
     }
 
     @Test func `a document is saved though an index is damaged, which is then built anew`() throws {
-        let database = try sandbox.database()
+        let (database, document) = try indexedDocument()
         defer { database.close() }
-        try database.setRevisionBodyLimit(1)
-        try database.createIndex(PropertyIndex(on: "n"))
-        let document = MutableDocument(["n": 1], id: "a")
-        try database.save(document)
-        try database.updateIndexes()
         let stores = try propertyStores(of: database)
         try database.core.write { context in
             let (writer, _) = try context.transaction()
@@ -329,30 +324,36 @@ struct EmissionListsTests {
         document.set(2, forKey: "n")
         try database.save(document)
         #expect(try database.document(withID: "a")?.int(forKey: "n") == 2)
+        // The save itself has emptied it.
+        #expect(try propertyStores(of: database).emissions != stores.emissions)
         try database.updateIndexes()
         #expect(try database.verify().map(\.message) == [])
-        #expect(try propertyStores(of: database).emissions != stores.emissions)
     }
 
     @Test func `a document is saved and purged though the record of an index is damaged`() throws {
-        let database = try sandbox.database()
+        let (database, document) = try indexedDocument()
         defer { database.close() }
-        try database.setRevisionBodyLimit(1)
-        try database.createIndex(PropertyIndex(on: "n"))
-        let document = MutableDocument(["n": 1], id: "a")
-        try database.save(document)
-        try database.updateIndexes()
         try database.core.write { context in
             let (writer, snapshot) = try context.transaction()
-            let (name, damage) = (
-                try #require(try snapshot.indexNames().first), [UInt8](repeating: 0xFF, count: 9)
-            )
+            let name = try #require(try snapshot.indexNames().first)
+            let damage = [UInt8](repeating: 0xFF, count: 9)
             try writer.set(damage.span, forKey: name.key.span, in: database.core.stores.indexes)
         }
         document.set(2, forKey: "n")
         try database.save(document)
         #expect(try database.document(withID: "a")?.int(forKey: "n") == 2)
         #expect(try database.purge("a"))
+    }
+
+    /// A database with a document in an index; each edit deletes the body before.
+    private func indexedDocument() throws -> (Database, MutableDocument) {
+        let database = try sandbox.database()
+        try database.setRevisionBodyLimit(1)
+        try database.createIndex(PropertyIndex(on: "n"))
+        let document = MutableDocument(["n": 1], id: "a")
+        try database.save(document)
+        try database.updateIndexes()
+        return (database, document)
     }
 
     private func propertyStores(of database: Database) throws -> IndexStores {
