@@ -32,6 +32,15 @@ import Testing
         }
     }
 
+    /// Waits until no edge would send again what it sent, if it were asked now.
+    private func expectSaved(_ edges: [EdgeHost]) async throws {
+        try await eventually {
+            try edges.allSatisfy { edge in
+                try Self.names.allSatisfy { try EdgeHost.hasSaved(edge, $0) }
+            }
+        }
+    }
+
     private func work(_ edges: [EdgeHost], _ round: Int) throws {
         for (number, edge) in edges.enumerated() {
             let id = DocumentID("edge \(number), round \(round)")
@@ -67,10 +76,12 @@ import Testing
         try hub.start()
         try await expectEqual(hub, edges, count: 20 + 64 + 1)
 
-        // What is purged at all machines stays away, and what is purged at an edge stays away there, though it is started
-        // again: it goes on after its checkpoint.
+        // What is purged at all machines stays away, once no edge is about to send it: an edge that has not saved how far
+        // it came sends the hub what the hub lacks. What is purged at an edge stays away there, though it is started again:
+        // it goes on after its checkpoint.
         edges[0].stop(inOrder: true)
         try edges[0].start()
+        try await expectSaved(edges)
         try purge("reference 0", in: [hub] + edges)
         try purge("reference 1", in: [edges[0]])
         edges[0].stop(inOrder: true)
@@ -96,11 +107,7 @@ import Testing
 
         // The hub is replaced by an empty one, which gets everything from its edges; and so what one of them had purged
         // for itself comes to it again, as the documentation says.
-        try await eventually {
-            try edges.allSatisfy { edge in
-                try Self.names.allSatisfy { try EdgeHost.hasSaved(edge, $0) }
-            }
-        }
+        try await expectSaved(edges)
         hub.stop()
         try FileManager.default.removeItem(at: hub.folder)
         try hub.start()
