@@ -37,6 +37,22 @@ import Testing
         }
     }
 
+    @Test func `both variants agree on long values, which are read in thirds`() {
+        let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 197 ^ $0 >> 5) }
+        bytes.withUnsafeBufferPointer { buffer in
+            guard let start = buffer.baseAddress else {
+                return
+            }
+            for count in stride(from: 0, through: 9_990, by: 37) {
+                for offset in [0, 3, 8] {
+                    let crc = UInt32(truncatingIfNeeded: count &* 2_654_435_761)
+                    let fast = divan_crc32c(crc, start + offset, count)
+                    #expect(fast == divan_crc32c_portable(crc, start + offset, count))
+                }
+            }
+        }
+    }
+
     @Test func `a checksum can be continued`() {
         let bytes = [UInt8](0..<100)
         let whole = ValueChecksum.continued(0, over: bytes.span)
