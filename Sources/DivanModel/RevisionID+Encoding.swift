@@ -29,14 +29,48 @@ extension RevisionID {
     public static func decode(
         _ bytes: Span<UInt8>, at offset: inout Int
     ) throws(ModelCorruption) -> RevisionID {
+        let (generation, isOpaque) = try decodeHead(bytes, at: &offset)
+        let storage = try Storage.decode(bytes, at: &offset, isOpaque: isOpaque)
+        return RevisionID(checkedGeneration: generation, storage: storage)
+    }
+
+    /// Moves `offset` behind the compact binary form that starts there, without making an ID of it.
+    ///
+    /// - Parameters:
+    ///   - bytes: Bytes written by ``append(to:)``, or damaged ones.
+    ///   - offset: Where to start; unspecified after an error.
+    /// - Returns: The generation.
+    /// - Throws: `ModelCorruption` if the bytes are too few, or the generation is out of its range. Whether an opaque
+    ///   digest is one, ``decode(_:at:)`` tells.
+    package static func skip(
+        _ bytes: Span<UInt8>, at offset: inout Int
+    ) throws(ModelCorruption) -> UInt64 {
+        let (generation, isOpaque) = try decodeHead(bytes, at: &offset)
+        var length = 16
+        if isOpaque {
+            guard offset < bytes.count else {
+                throw ModelCorruption(offset: offset, expectation: "the length of a digest")
+            }
+            length = 1 + Int(bytes[offset])
+        }
+        guard length > 1, length <= bytes.count - offset else {
+            throw ModelCorruption(offset: offset, expectation: "a digest")
+        }
+        offset += length
+        return generation
+    }
+
+    @inline(__always)
+    private static func decodeHead(
+        _ bytes: Span<UInt8>, at offset: inout Int
+    ) throws(ModelCorruption) -> (generation: UInt64, isOpaque: Bool) {
         let start = offset
         let head = try Varint.decode(bytes, at: &offset)
         let generation = head >> 1
         guard generation >= 1, generation <= maximumGeneration else {
             throw ModelCorruption(offset: start, expectation: "a generation of 1 to 2^53")
         }
-        let storage = try Storage.decode(bytes, at: &offset, isOpaque: head & 1 == 1)
-        return RevisionID(checkedGeneration: generation, storage: storage)
+        return (generation, head & 1 == 1)
     }
 
     /// Appends the digest without the generation: 16 bytes, or a length and text.

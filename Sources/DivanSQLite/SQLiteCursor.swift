@@ -69,6 +69,31 @@ final class SQLiteCursor: StorageCursor {
         return try turn(ascending: false)
     }
 
+    func walk(
+        _ choose: (Int64) throws -> RowChoice, _ body: (Int64, Span<UInt8>) throws -> Void
+    ) throws -> Bool {
+        let seed = statements.store.seed
+        // One reference to the statement is counted for all rows. What the closures do may take it from the cursor.
+        while statements.store.kind == .integer, isAscending, let statement {
+            repeat {
+                let key = statement.integer(at: 0)
+                switch try choose(key) {
+                case .lend:
+                    let keyed = ValueChecksum.seed(seed, key: key)
+                    try statement.withBytes(at: 1) { stored in
+                        try lend(stored, keyed: keyed) { value in try body(key, value) }
+                    }
+                case .pass: break
+                case .stop: return true
+                }
+                guard self.statement === statement else { break }
+                guard try advance(statement) else { return false }
+            } while true
+            guard try next() else { return false }
+        }
+        return try walkByCalls(choose, body)
+    }
+
     // MARK: - The row
 
     var integerKey: Int64 {

@@ -51,12 +51,13 @@ package final class BodyCursor {
         var body: PackedValue?
         let isThere = try snapshot.core.blaming(id) {
             try withRow(Int64(row.sequence)) { stored in
-                let content = try snapshot.core.decoding(id) { try RevisionRow.Content(stored) }
-                guard content.revisionID == row.revision else {
+                let layout = try snapshot.core.decoding(id) { try RevisionRow.Layout(stored) }
+                let revision = try snapshot.core.decoding(id) { try layout.revisionID(in: stored) }
+                guard revision == row.revision else {
                     throw DatabaseError.corrupted("The current revision", id)
                 }
-                guard !content.flags.contains(.largeBody) else { return }
-                body = PackedValue(copying: stored.extracting(content.body))
+                guard !layout.flags.contains(.largeBody) else { return }
+                body = PackedValue(copying: stored.extracting(layout.body))
             }
         }
         guard isThere else { throw DatabaseError.corrupted("The current revision", id) }

@@ -79,11 +79,10 @@ package final class SequenceScanner {
     private(set) var sequence: SequenceNumber = 0
     /// The document, when it is not the row's: set for rows that say *consult the document*.
     private var elsewhere: Document?
+    private var isElsewhere = false
     // SAFETY: set only while `withRow` lends the bytes it points to, and emptied before they go.
     private var row = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-    private var content: RevisionRow.Content?
-    /// Where its body lies: to read that of the content would count a reference to the revision ID.
-    private var bodyRange = 0..<0
+    private var layout: RevisionRow.Layout?
 
     init(_ snapshot: Snapshot) throws {
         self.snapshot = snapshot
@@ -105,17 +104,15 @@ package final class SequenceScanner {
         nextMark = try marks.seekToFirst() ? marks.integerKey : .max
         // What the closure itself saves in a batch comes after this, and is not part of the scan.
         let last = try snapshot.state().lastSequence
-        var found = try rows.seekToFirst()
-        while found, rows.integerKey <= Int64(clamping: last) {
-            let key = rows.integerKey
+        let end = Int64(clamping: last)
+        guard try rows.seekToFirst() else { return }
+        _ = try rows.walk { key in
+            guard key <= end else { return .stop }
             guard key > 0 else { throw DatabaseError.corrupted("The key of a stored row", nil) }
-            if try !isSuperseded(key) {
-                sequence = SequenceNumber(key)
-                try rows.withValue { row in
-                    if try self.place(on: row) { try self.lend(row) { try body(lent) } }
-                }
-            }
-            found = try rows.next()
+            return try isSuperseded(key) ? .pass : .lend
+        } _: { key, row in
+            sequence = SequenceNumber(key)
+            if try place(on: row) { try lend(row) { try body(lent) } }
         }
     }
 
@@ -133,14 +130,13 @@ package final class SequenceScanner {
 
     /// Looks at a row: whether its document is live, and where its body is.
     private func place(on row: Span<UInt8>) throws -> Bool {
-        let content = try snapshot.core.decoding(nil) { try RevisionRow.Content(row) }
-        (self.content, bodyRange) = (content, content.body)
-        elsewhere = nil
-        if content.flags.isDisjoint(with: [.consultDocument, .largeBody]) {
-            return !content.flags.contains(.tombstone)
-        }
+        let layout = try snapshot.core.decoding(nil) { try RevisionRow.Layout(row) }
+        self.layout = layout
+        if isElsewhere { (elsewhere, isElsewhere) = (nil, false) }
+        if layout.standsAlone { return !layout.isTombstone }
         let id = try snapshot.core.decoding(nil) { try RevisionRow.documentID(row) }
         elsewhere = try snapshot.document(id)
+        isElsewhere = true
         if let elsewhere { sequence = elsewhere.sequence }
         return elsewhere != nil
     }
@@ -164,7 +160,7 @@ package final class SequenceScanner {
     /// Whether it is a design document.
     package var isDesign: Bool {
         get throws {
-            if let elsewhere { return elsewhere.id.isDesign }
+            if isElsewhere, let elsewhere { return elsewhere.id.isDesign }
             // SAFETY: see `row`.
             let bytes = unsafe Span(_unsafeElements: row)
             return try snapshot.core.decoding(nil) { try RevisionRow.isOfDesignDocument(bytes) }
@@ -173,7 +169,7 @@ package final class SequenceScanner {
 
     /// Appends the document's ID, as an index has it (``RowDocumentID``).
     package func appendRowDocumentID(to id: inout [UInt8]) throws {
-        if let elsewhere { return RowDocumentID.append(elsewhere.id, to: &id) }
+        if isElsewhere, let elsewhere { return RowDocumentID.append(elsewhere.id, to: &id) }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
         try snapshot.core.decoding(nil) { try RevisionRow.appendRowDocumentID(bytes, to: &id) }
@@ -181,18 +177,23 @@ package final class SequenceScanner {
 
     /// Lends the packed body.
     package func withBody<T>(_ body: (Span<UInt8>) throws -> T) throws -> T {
-        if let elsewhere { return try elsewhere.body.withBytes(body) }
+        if isElsewhere, let elsewhere { return try elsewhere.body.withBytes(body) }
+        guard let layout else { throw DatabaseError.corrupted("A stored row", nil) }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
-        return try body(bytes.extracting(bodyRange))
+        return try body(bytes.extracting(layout.body))
     }
 
     func document() throws -> Document {
         if let elsewhere { return elsewhere }
-        guard let content else { throw DatabaseError.corrupted("A stored row", nil) }
+        guard let layout else { throw DatabaseError.corrupted("A stored row", nil) }
         let id = try documentID()
+        // SAFETY: see `row`.
+        let bytes = unsafe Span(_unsafeElements: row)
         return Document(
-            id: id, revisionID: content.revisionID, sequence: sequence, isDeleted: false,
+            id: id,
+            revisionID: try snapshot.core.decoding(id) { try layout.revisionID(in: bytes) },
+            sequence: sequence, isDeleted: false,
             body: try withBody { PackedValue(copying: $0) },
             store: snapshot.core.attachments.number)
     }

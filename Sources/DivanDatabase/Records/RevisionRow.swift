@@ -59,11 +59,11 @@ package struct RevisionRow {
         var reader = RowReader()
         let flags = try Self.flags(row, &reader)
         documentID = try Self.documentID(row, flags, &reader)
-        let content = try Content(row, flags, &reader)
+        let layout = try Layout(row, flags, &reader)
         self.flags = flags
-        revisionID = content.revisionID
-        body = content.body
-        largeLength = content.largeLength
+        revisionID = try layout.revisionID(in: row)
+        body = layout.body
+        largeLength = layout.largeLength
     }
 
     /// The ID of a row's document alone.
@@ -122,15 +122,18 @@ package struct RevisionRow {
         return DocumentID(HexadecimalText.uuid(high, low))
     }
 
-    /// A row without its document's ID: what a reader needs that came from the document.
-    package struct Content {
+    /// Where the parts of a row lie: what a reader needs that came from the document. Nothing in it counts references.
+    package struct Layout {
         /// What the first byte says.
-        package var flags: Flags
-        /// The revision.
-        package var revisionID: RevisionID
+        package let flags: Flags
+        /// The generation of the revision.
+        package let generation: UInt64
         /// Where the packed body lies in the row; empty when it is large.
-        package var body: Range<Int>
-        var largeLength = 0
+        package let body: Range<Int>
+        /// The length of a large body.
+        let largeLength: Int
+        /// Where the revision ID begins.
+        private let revision: Int
 
         // A module above would compare the flags by generic functions, some hundred times slower.
 
@@ -139,23 +142,32 @@ package struct RevisionRow {
         /// Whether the row tells all that an index needs.
         package var standsAlone: Bool { flags.isDisjoint(with: [.consultDocument, .largeBody]) }
 
-        /// Reads a row, and passes over the document's ID.
+        /// Looks over a row.
         package init(_ row: Span<UInt8>) throws {
             var reader = RowReader()
             let flags = try RevisionRow.flags(row, &reader)
             try reader.skip(flags.contains(.compactID) ? 16 : reader.varint(row), of: row)
-            self = try Content(row, flags, &reader)
+            self = try Layout(row, flags, &reader)
         }
 
         fileprivate init(_ row: Span<UInt8>, _ flags: Flags, _ reader: inout RowReader) throws {
             self.flags = flags
-            revisionID = try RevisionID.decode(row, at: &reader.offset)
+            revision = reader.offset
+            generation = try RevisionID.skip(row, at: &reader.offset)
             if flags.contains(.largeBody) {
                 let length = try reader.varint(row)
                 guard length <= LargeBody.maximumLength else { throw MalformedRow() }
                 largeLength = Int(length)
+            } else {
+                largeLength = 0
             }
             body = reader.rest(row)
+        }
+
+        /// The revision of the row that this is the layout of.
+        package func revisionID(in row: Span<UInt8>) throws -> RevisionID {
+            var offset = revision
+            return try RevisionID.decode(row, at: &offset)
         }
     }
 

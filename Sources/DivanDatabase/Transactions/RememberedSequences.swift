@@ -68,13 +68,13 @@ package struct RememberedSequences {
             var document: Document?
             _ = try snapshot.reader.withValue(forKey: key, in: core.stores.revisions) { row in
                 document = try core.decoding(id) {
-                    let content = try RevisionRow.Content(row)
-                    guard content.standsAlone, !content.isTombstone,
+                    let layout = try RevisionRow.Layout(row)
+                    guard layout.standsAlone, !layout.isTombstone,
                         try RevisionRow.isRow(row, of: id)
                     else { return nil }
                     return Document(
-                        id: id, revisionID: content.revisionID, sequence: sequence,
-                        isDeleted: false, body: PackedValue(copying: row.extracting(content.body)),
+                        id: id, revisionID: try layout.revisionID(in: row), sequence: sequence,
+                        isDeleted: false, body: PackedValue(copying: row.extracting(layout.body)),
                         store: core.attachments.number)
                 }
             }

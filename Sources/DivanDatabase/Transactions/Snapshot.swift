@@ -84,14 +84,15 @@ package struct Snapshot {
         var largeLength: Int?
         let found = try core.blaming(id) {
             try reader.withValue(forKey: Int64(sequence), in: stores.revisions) { row in
-                let content = try core.decoding(id) { try RevisionRow.Content(row) }
-                guard content.revisionID == revision else {
+                let layout = try core.decoding(id) { try RevisionRow.Layout(row) }
+                let stored = try core.decoding(id) { try layout.revisionID(in: row) }
+                guard stored == revision else {
                     throw DatabaseError.corrupted("The stored revision \(revision)", id)
                 }
-                if content.flags.contains(.largeBody) {
-                    largeLength = content.largeLength
+                if layout.flags.contains(.largeBody) {
+                    largeLength = layout.largeLength
                 } else {
-                    body = PackedValue(copying: row.extracting(content.body))
+                    body = PackedValue(copying: row.extracting(layout.body))
                 }
             }
         }

@@ -5,18 +5,27 @@
 /// A step leads from an object by a name, or from an array by a place.
 package struct PackedPath: Sendable {
     private struct Step {
-        var name: [UInt8]?
+        /// Where the name lies in `names`.
+        var name: Range<Int>?
         var index: Int?
     }
 
     private let steps: [Step]
+    /// The names one after the other, so that to take a step counts no reference.
+    private let names: [UInt8]
 
     /// Makes a path.
     ///
     /// - Parameter steps: For each step the name of a property, and the place of an element, where it has
     ///   one.
     package init(_ steps: [(name: String?, index: Int?)]) {
-        self.steps = steps.map { Step(name: $0.name.map { Array($0.utf8) }, index: $0.index) }
+        var names: [UInt8] = []
+        self.steps = steps.map { step in
+            let start = names.count
+            names += step.name?.utf8 ?? "".utf8
+            return Step(name: step.name.map { _ in start..<names.count }, index: step.index)
+        }
+        self.names = names
     }
 
     /// The integer that the path leads to in lent packed bytes; nil for anything else.
@@ -57,15 +66,22 @@ package struct PackedPath: Sendable {
 
     /// Where the path leads from a node; nil when there is nothing.
     func target(from root: PackedNode, in reader: PackedReader) -> PackedNode? {
+        // SAFETY: the names are lent for the call.
+        unsafe names.withUnsafeBufferPointer { unsafe target(from: root, in: reader, $0) }
+    }
+
+    private func target(
+        from root: PackedNode, in reader: PackedReader, _ names: UnsafeBufferPointer<UInt8>
+    ) -> PackedNode? {
         var node = root
-        for step in steps {
+        for place in steps.indices {
+            let step = steps[place]
             let next: PackedNode?
             if node.isObject {
-                // SAFETY: the name is lent for the call.
-                next =
-                    unsafe step.name?.withUnsafeBufferPointer {
-                        unsafe reader.property($0, of: node)
-                    } ?? nil
+                // SAFETY: the ranges are those of the names.
+                next = step.name.flatMap {
+                    unsafe reader.property(UnsafeBufferPointer(rebasing: names[$0]), of: node)
+                }
             } else if node.isArray {
                 next = step.index.flatMap { reader.element($0, of: node) }
             } else {

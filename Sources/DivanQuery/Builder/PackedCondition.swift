@@ -13,25 +13,9 @@ internal import DivanPlatform
 /// A value is compared as an index compares it: the bytes of its row key with the ends of ranges. So a document fulfils
 /// the condition if and only if ``ExpressionNode/truth(in:)`` is true: `PackedConditionTests` show it on random documents.
 /// Only whether the condition is true is asked, so unknown counts as false, and there is no `not`.
+///
+/// The parts are objects that nothing changes: to ask them counts no references.
 struct PackedCondition {
-    /// A property, and where its values must lie.
-    fileprivate struct Test {
-        var path: PackedPath
-        var coder: RowKeyCoder
-        var ranges: [RowRange]
-        /// The integers in the ranges, where these are one of numbers between integers: an integer is compared without
-        /// its key.
-        var integers: ClosedRange<Int64>?
-        /// Whether it must be there, be no null, and lie outside the ranges.
-        var isOutside = false
-    }
-
-    private indirect enum Part {
-        case test(Test)
-        case all([Part])
-        case any([Part])
-    }
-
     private let root: Part
 
     /// Compiles a condition; nil for one with other parts than properties of the first source and constants.
@@ -47,18 +31,57 @@ struct PackedCondition {
     ///   - key: A buffer for the keys of values.
     /// - Returns: Whether the condition is true.
     func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
-        Self.holds(root, body, &key)
+        root.holds(in: body, &key)
     }
 
-    private static func holds(_ part: Part, _ body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
-        switch part {
-        case .test(let test): return test.holds(in: body, &key)
-        case .all(let parts):
-            for part in parts where !holds(part, body, &key) { return false }
-            return true
-        case .any(let parts):
-            for part in parts where holds(part, body, &key) { return true }
-            return false
+    /// A part of a condition.
+    private class Part {
+        func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+            preconditionFailure("A part is one of the two below.")
+        }
+    }
+
+    /// Several parts, all of which must hold, or one of them.
+    private final class Parts: Part {
+        private let parts: [Part]
+        private let wantsAll: Bool
+
+        init(_ parts: [Part], wantsAll: Bool) { (self.parts, self.wantsAll) = (parts, wantsAll) }
+
+        override func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+            for part in parts where part.holds(in: body, &key) != wantsAll { return !wantsAll }
+            return wantsAll
+        }
+    }
+
+    /// A property, and where its values must lie.
+    private final class Test: Part {
+        private let path: PackedPath
+        private let coder: RowKeyCoder
+        private let ranges: [RowRange]
+        /// The integers in the ranges, where these are one of numbers between integers: an integer is compared without
+        /// its key.
+        private let integers: ClosedRange<Int64>?
+        /// Whether it must be there, be no null, and lie outside the ranges.
+        private let isOutside: Bool
+
+        init(
+            _ path: PackedPath, _ coder: RowKeyCoder, _ intervals: [ValueInterval],
+            isOutside: Bool
+        ) {
+            (self.path, self.coder, self.isOutside) = (path, coder, isOutside)
+            ranges = coder.ranges(of: intervals).ranges
+            integers = intervals.count == 1 ? intervals[0].integers : nil
+        }
+
+        override func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+            if let integers, let integer = path.int64(in: body) {
+                return integers.contains(integer)
+            }
+            key.removeAll(keepingCapacity: true)
+            if !coder.append(path, of: body, to: &key) { key.append(RowKeyCoder.missing) }
+            for range in ranges where range.contains(key.span) { return !isOutside }
+            return isOutside
         }
     }
 
@@ -66,8 +89,8 @@ struct PackedCondition {
 
     private static func part(_ node: ExpressionNode, _ source: String?) -> Part? {
         switch node {
-        case .all(let nodes): return parts(nodes, source).map { .all($0) }
-        case .any(let nodes): return parts(nodes, source).map { .any($0) }
+        case .all(let nodes): return parts(nodes, source).map { Parts($0, wantsAll: true) }
+        case .any(let nodes): return parts(nodes, source).map { Parts($0, wantsAll: false) }
         case .compare(let comparison, let left, let right):
             let collation = left.collation ?? right.collation ?? .raw
             if let value = right.constant {
@@ -79,7 +102,7 @@ struct PackedCondition {
             let ends: [ExpressionNode] = [
                 .compare(.greaterOrEqual, value, low), .compare(.lessOrEqual, value, high),
             ]
-            return parts(ends, source).map { .all($0) }
+            return parts(ends, source).map { Parts($0, wantsAll: true) }
         case .oneOf(let value, let list):
             let values = list.compactMap(\.constant)
             if values.count == list.count {
@@ -87,7 +110,9 @@ struct PackedCondition {
                 let wanted = values.filter { !$0.isNull }.map { ValueInterval.exactly($0) }
                 return inside(value, wanted, .raw, source)
             }
-            return parts(list.map { .compare(.equal, value, $0) }, source).map { .any($0) }
+            return parts(list.map { .compare(.equal, value, $0) }, source).map {
+                Parts($0, wantsAll: false)
+            }
         case .test(let test, let value):
             switch test {
             case .missing: return inside(value, [.missing], .raw, source)
@@ -112,7 +137,7 @@ struct PackedCondition {
         _ collation: Collation, _ source: String?
     ) -> Part? {
         // Nothing compares with null.
-        if value.isNull { return .any([]) }
+        if value.isNull { return Parts([], wantsAll: false) }
         switch comparison {
         case .equal: return inside(node, [.exactly(value)], .raw, source)
         case .notEqual: return outside(node, [.exactly(value)], source)
@@ -127,33 +152,18 @@ struct PackedCondition {
 
     private static func inside(
         _ node: ExpressionNode, _ intervals: [ValueInterval], _ collation: Collation,
-        _ source: String?
+        _ source: String?, isOutside: Bool = false
     ) -> Part? {
         guard let path = PackedPath(node, source) else { return nil }
         let coder = RowKeyCoder(collation, strings: ICUCollator.root)
-        return .test(
-            Test(
-                path: path, coder: coder, ranges: coder.ranges(of: intervals).ranges,
-                integers: intervals.count == 1 ? intervals[0].integers : nil))
+        return Test(path, coder, intervals, isOutside: isOutside)
     }
 
     private static func outside(
         _ node: ExpressionNode, _ intervals: [ValueInterval], _ source: String?
     ) -> Part? {
-        let excluded = intervals + [.missing, .exactly(.null)]
-        guard case .test(var test)? = inside(node, excluded, .raw, source) else { return nil }
-        test.isOutside = true
-        return .test(test)
-    }
-}
-
-extension PackedCondition.Test {
-    fileprivate func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
-        if let integers, let integer = path.int64(in: body) { return integers.contains(integer) }
-        key.removeAll(keepingCapacity: true)
-        if !coder.append(path, of: body, to: &key) { key.append(RowKeyCoder.missing) }
-        for range in ranges where range.contains(key.span) { return !isOutside }
-        return isOutside
+        inside(
+            node, intervals + [.missing, .exactly(.null)], .raw, source, isOutside: true)
     }
 }
 

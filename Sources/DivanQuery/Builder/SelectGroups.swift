@@ -13,7 +13,7 @@ internal import DivanPlatform
 /// Bytes that are the same for equal values tell which group a row belongs to. They are made from the packed
 /// document in one buffer for all rows; only the first row of a group has its values unpacked. Where documents
 /// are only counted by their properties, no other document is made.
-struct SelectGroups {
+final class SelectGroups {
     /// Makes the bytes that tell groups apart.
     static let coder = RowKeyCoder(.raw, strings: ICUCollator.root)
 
@@ -81,8 +81,16 @@ struct SelectGroups {
             node.mapped { if case .aggregate = $0 { .literal(.null) } else { nil } }.constant != nil
         }
         packed = PackedColumns(plan.grouping, aggregates, source: plan.sourceName)
+        removeAll()
+    }
+
+    /// Begins anew.
+    func removeAll() {
+        places.removeAll()
+        all.removeAll()
+        key.bytes.removeAll(keepingCapacity: true)
         // Without grouping there is one group, be it empty.
-        if plan.grouping.isEmpty { _ = placeOfKey() }
+        if grouping.isEmpty { _ = placeOfKey() }
     }
 
     /// The bytes of a group, hashed in one go.
@@ -95,7 +103,7 @@ struct SelectGroups {
         }
     }
 
-    private mutating func placeOfKey() -> Int {
+    private func placeOfKey() -> Int {
         if let place = places[key] { return place }
         // A copy, so that the next row finds the buffer as it is.
         places[Key(bytes: key.bytes.map(\.self))] = all.count
@@ -128,7 +136,7 @@ struct SelectGroups {
     /// for its group.
     ///
     /// - Returns: Whether nothing is left to be done with it.
-    mutating func add(_ document: SequenceScanner) throws -> Bool {
+    func add(_ document: SequenceScanner) throws -> Bool {
         guard let packed else { return false }
         return try document.withBody { body in
             if let condition, !condition.holds(in: body, &conditionKey) { return true }
@@ -147,7 +155,7 @@ struct SelectGroups {
                 try document.appendRowDocumentID(to: &rowID)
                 if isFirst(rowID.span, of: place) { return false }
             }
-            for slot in aggregates.indices
+            for slot in packed.counted.indices
             where packed.counted[slot]?.hasValue(in: body) ?? true {
                 all[place].folds[slot].addRow()
             }
@@ -156,7 +164,7 @@ struct SelectGroups {
     }
 
     /// Adds a row to its group.
-    mutating func add(_ scope: ExpressionScope) throws {
+    func add(_ scope: ExpressionScope) throws {
         key.bytes.removeAll(keepingCapacity: true)
         for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key.bytes) }
         let place = placeOfKey()
@@ -192,17 +200,16 @@ private struct AggregateCall: Equatable {
 }
 
 /// The parts of a document that tell its group, and whether aggregates count it.
-private struct PackedColumns {
-    var grouping: [PackedPath] = []
+private final class PackedColumns {
+    let grouping: [PackedPath]
     /// For each aggregate what it counts; nil for rows.
-    var counted: [PackedPath?] = []
+    let counted: [PackedPath?]
 
     /// Nil if a part of it is no property of the documents of the first source, or more than counted.
     init?(_ grouping: [ExpressionNode], _ aggregates: [AggregateCall], source: String?) {
-        for node in grouping {
-            guard let path = PackedPath(node, source) else { return nil }
-            self.grouping.append(path)
-        }
+        let paths = grouping.compactMap { PackedPath($0, source) }
+        guard paths.count == grouping.count else { return nil }
+        var counted: [PackedPath?] = []
         for call in aggregates {
             guard call.aggregate == .count else { return nil }
             guard let node = call.node else {
@@ -212,6 +219,7 @@ private struct PackedColumns {
             guard let path = PackedPath(node, source) else { return nil }
             counted.append(path)
         }
+        (self.grouping, self.counted) = (paths, counted)
     }
 }
 

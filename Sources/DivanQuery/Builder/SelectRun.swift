@@ -238,9 +238,10 @@ final class SelectRun {
     // MARK: - Groups
 
     private func performGrouped() throws -> (rows: SelectRows, report: QueryReport) {
-        var groups = SelectGroups(plan, packedCondition)
+        let groups = SelectGroups(plan, packedCondition)
         let begin = { [self] in
-            (groups, last, scope) = (SelectGroups(plan, packedCondition), nil, nil)
+            groups.removeAll()
+            (last, scope) = (nil, nil)
         }
         var planned = planned(isWindowed: false)
         // A live query needs to know each document.

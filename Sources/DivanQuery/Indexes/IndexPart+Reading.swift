@@ -25,6 +25,12 @@ extension IndexPart {
         mapper.finish(into: &rows)
     }
 
+    /// Adds an item with a body of a size.
+    fileprivate mutating func add(_ item: Item, _ size: Int) {
+        bytes += size
+        items.append(item)
+    }
+
     /// Whether there are indexes that need documents.
     fileprivate var needsDocuments: Bool { indexes.contains { $0.definition.lentMap == nil } }
 }
@@ -45,57 +51,58 @@ extension Snapshot {
         let bound = bound ?? part.bound
         let keepsDocuments = part.needsDocuments
         var nextMark = try marks.seek(toAtLeast: start + 1) ? marks.integerKey : .max
-        var found = try rows.seek(toAtLeast: start + 1)
-        while found, rows.integerKey <= Int64(clamping: bound) {
-            let key = rows.integerKey
-            while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
-            if key != nextMark {
-                try read(rows, SequenceNumber(key), into: &part, keepsDocuments, &mapper)
+        let end = Int64(clamping: bound)
+        var isFull = false
+        if try rows.seek(toAtLeast: start + 1) {
+            _ = try rows.walk { key in
+                isFull = part.items.count >= count || part.bytes >= bytes
+                if isFull || key > end { return .stop }
+                while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
+                part.lastSequence = SequenceNumber(key)
+                return key == nextMark ? .pass : .lend
+            } _: { key, row in
+                try read(row, SequenceNumber(key), into: &part, keepsDocuments, &mapper)
             }
-            part.lastSequence = SequenceNumber(key)
-            if part.items.count >= count || part.bytes >= bytes { return }
-            found = try rows.next()
         }
         // The marks of rows at the end are passed, too.
-        part.lastSequence = max(part.lastSequence, bound)
+        if !isFull { part.lastSequence = max(part.lastSequence, bound) }
     }
 
     private func read(
-        _ rows: any StorageCursor, _ sequence: SequenceNumber, into part: inout IndexPart,
+        _ row: Span<UInt8>, _ sequence: SequenceNumber, into part: inout IndexPart,
         _ keepsDocuments: Bool, _ mapper: inout IndexMapper
     ) throws {
         var item = IndexPart.Item(sequence: sequence)
-        var elsewhere: DocumentID?
-        var (size, kept): (Int, (DocumentID, Document?)?) = (0, nil)
-        try rows.withValue { bytes in
-            let content = try core.decoding(nil) { try RevisionRow.Content(bytes) }
-            guard content.standsAlone else {
-                return elsewhere = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
-            }
-            item.isFirst = content.revisionID.generation == 1
-            let isTombstone = content.isTombstone
-            let body = bytes.extracting(isTombstone ? 0..<0 : content.body)
-            size = body.count
-            try core.decoding(nil) { try mapper.map(row: bytes, item, body) }
-            guard keepsDocuments else { return }
-            let id = try core.decoding(nil) { try RevisionRow.documentID(bytes) }
-            guard !isTombstone else { return kept = (id, nil) }
-            let document = Document(
-                id: id, revisionID: content.revisionID, sequence: sequence,
-                isDeleted: false, body: PackedValue(copying: body),
-                store: core.attachments.number)
-            kept = (id, document)
-        }
-        if let elsewhere {
-            let document = try document(elsewhere)
+        let layout = try core.decoding(nil) { try RevisionRow.Layout(row) }
+        guard layout.standsAlone else {
+            let id = try core.decoding(nil) { try RevisionRow.documentID(row) }
+            let document = try document(id)
             item.isConsulted = true
-            mapper.map(document, elsewhere, item)
-            size = document?.body.byteCount ?? 0
-            kept = (elsewhere, document)
+            mapper.map(document, id, item)
+            if keepsDocuments { part.documents.append((id, document)) }
+            return part.add(item, document?.body.byteCount ?? 0)
         }
-        part.bytes += size
-        part.items.append(item)
-        if keepsDocuments, let kept { part.documents.append(kept) }
+        item.isFirst = layout.generation == 1
+        let body = row.extracting(layout.isTombstone ? 0..<0 : layout.body)
+        try core.decoding(nil) { try mapper.map(row: row, item, body) }
+        if keepsDocuments {
+            let id = try core.decoding(nil) { try RevisionRow.documentID(row) }
+            part.documents.append((id, try whole(row, layout, id, sequence)))
+        }
+        part.add(item, body.count)
+    }
+
+    /// The document of a row that stands alone; nil for a tombstone.
+    private func whole(
+        _ row: Span<UInt8>, _ layout: RevisionRow.Layout, _ id: DocumentID,
+        _ sequence: SequenceNumber
+    ) throws -> Document? {
+        guard !layout.isTombstone else { return nil }
+        return Document(
+            id: id, revisionID: try core.decoding(id) { try layout.revisionID(in: row) },
+            sequence: sequence, isDeleted: false,
+            body: PackedValue(copying: row.extracting(layout.body)),
+            store: core.attachments.number)
     }
 
     /// The documents purged whole since a purge; purges of single revisions are in the feed.

@@ -97,10 +97,17 @@ final class PlanRun {
     }
 
     private func runSequences(_ body: (Candidate) throws -> Bool) throws -> Ending {
+        // These are read for each document, so that references to them are counted once.
+        let (take, flag) = (take, flag)
+        var documents = 0
+        defer {
+            counters.rows += documents
+            counters.documents += documents
+        }
         try snapshot.scan { scanned in
             guard try !scanned.scanner.isDesign else { return }
-            _ = try count()
-            counters.documents += 1
+            documents += 1
+            try flag?.check()
             if let take, try take(scanned.scanner) { return }
             _ = try body(Candidate(document: try scanned.document(), row: nil))
         }

@@ -30,7 +30,8 @@ struct PropertyEmitter: Sendable {
         let coder = coder
         return { body, batch in
             batch.appendKey { key in
-                for path in packed where !coder.append(path, of: body, to: &key) {
+                for place in packed.indices
+                where !coder.append(packed[place], of: body, to: &key) {
                     key.append(RowKeyCoder.missing)
                 }
             }

@@ -57,6 +57,58 @@ public protocol StorageCursor: AnyObject {
     /// Lends key and value of the row, as the two forms above do, for the cost of one call.
     func withRow(_ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void) throws
 
+    /// Passes over the row and those after it in an integer store, as `next()` does: for less than
+    /// the cost of its calls.
+    ///
+    /// - Parameters:
+    ///   - choose: Is asked what to do with each row.
+    ///   - body: Is lent key and value of a row.
+    /// - Returns: Whether it stopped on a row; otherwise it stands nowhere.
+    /// - Throws: what the closures and `withValue(_:)` throw; it then stands on the row.
+    func walk(
+        _ choose: (Int64) throws -> RowChoice, _ body: (Int64, Span<UInt8>) throws -> Void
+    ) throws -> Bool
+
     /// Gives up the place and what it holds.
     func close()
+}
+
+/// What becomes of a row that a cursor comes to on a walk.
+public enum RowChoice: Sendable {
+    /// Its value is lent.
+    case lend
+    /// It is passed over, and its value is not read.
+    case pass
+    /// The walk ends on it.
+    case stop
+}
+
+extension StorageCursor {
+    /// Passes over the row and those after it, row by row: for engines that have no other way.
+    ///
+    /// - Parameters:
+    ///   - choose: Is asked what to do with each row.
+    ///   - body: Is lent key and value of a row.
+    /// - Returns: Whether it stopped on a row; otherwise it stands nowhere.
+    /// - Throws: what the closures and `withValue(_:)` throw; it then stands on the row.
+    public func walk(
+        _ choose: (Int64) throws -> RowChoice, _ body: (Int64, Span<UInt8>) throws -> Void
+    ) throws -> Bool {
+        try walkByCalls(choose, body)
+    }
+
+    /// Walks as ``walk(_:_:)`` does, by the other calls.
+    package func walkByCalls(
+        _ choose: (Int64) throws -> RowChoice, _ body: (Int64, Span<UInt8>) throws -> Void
+    ) throws -> Bool {
+        repeat {
+            let key = integerKey
+            switch try choose(key) {
+            case .lend: try withValue { value in try body(key, value) }
+            case .pass: break
+            case .stop: return true
+            }
+        } while try next()
+        return false
+    }
 }
