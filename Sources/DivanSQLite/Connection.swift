@@ -33,8 +33,8 @@ final class Connection {
         // the local variable is used inside the call only.
         var opened: OpaquePointer?
         let all = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let mapped = unsafe divan_sqlite3_mapped_vfs().map { unsafe String(cString: $0) }
-        let code = unsafe sqlite3_open_v2(location, &opened, all, codec?.name ?? mapped)
+        let files = unsafe divan_sqlite3_files_vfs().map { unsafe String(cString: $0) }
+        let code = unsafe sqlite3_open_v2(location, &opened, all, codec?.name ?? files)
         guard let database = unsafe opened, code == SQLITE_OK else {
             let message = unsafe String(cString: sqlite3_errmsg(opened))
             unsafe sqlite3_close(opened)

@@ -11,10 +11,10 @@
 // process, on which write-ahead-log mode works. May be called again.
 int divan_sqlite3_memory_vfs_register(void);
 
-#define DIVAN_SQLITE3_MAPPED_VFS "divan-mapped"
+#define DIVAN_SQLITE3_FILES_VFS "divan-files"
 
-// The name of a file system that keeps the mapping of a database file; NULL where it cannot stand in the place of the
-// default one.
-const char *divan_sqlite3_mapped_vfs(void);
+// The name of a file system that keeps the mapping of a database file, and writes a frame of the log at once; NULL where
+// it cannot stand in the place of the default one.
+const char *divan_sqlite3_files_vfs(void);
 
 #endif

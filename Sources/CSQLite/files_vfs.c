@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The default file system, but for the mapping of a database file, which stays.
+// The default file system, but for the mapping of a database file, which stays, and for the frames of a log, which are
+// written at once (log_frames.c).
 //
 // A connection that begins to read after another one has committed tells its file system to unmap the file, and maps it
 // anew with the first page that it looks at: the file may have grown. In a process that writes and reads in turn, each
@@ -10,7 +11,7 @@
 // connection that knows how many there are. So the mapping is kept, and made anew when a page behind its end is wanted
 // and the file has that page.
 
-#include "csqlite.h"
+#include "files_vfs.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -77,8 +78,11 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out) {
     (void)vfs;
     int code = real->xOpen(real, name, file, flags, out);
-    if (code != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB) || file->pMethods->iVersion < 3) return code;
-    mapping *own = (mapping *)((char *)file + real->szOsFile);
+    if (code != SQLITE_OK) return code;
+    void *room = (char *)file + real->szOsFile;
+    if (flags & SQLITE_OPEN_WAL) divan_log_open(file, room);
+    if (!(flags & SQLITE_OPEN_MAIN_DB) || file->pMethods->iVersion < 3) return SQLITE_OK;
+    mapping *own = room;
     *own = (mapping){.methods = *file->pMethods, .real = file->pMethods};
     own->methods.xFetch = fetch;
     own->methods.xUnfetch = unfetch;
@@ -87,23 +91,23 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     return SQLITE_OK;
 }
 
-static sqlite3_vfs mapped;
+static sqlite3_vfs files;
 
 static void register_once(void) {
     real = sqlite3_vfs_find(NULL);
     // Another default may find itself by the file system that it is called with.
     if (!real || strcmp(real->zName, "unix") != 0 || real->szOsFile % (int)_Alignof(mapping) != 0) return;
-    mapped = *real;
-    mapped.zName = DIVAN_SQLITE3_MAPPED_VFS;
-    mapped.szOsFile += (int)sizeof(mapping);
-    mapped.pNext = NULL;
-    mapped.xOpen = open_file;
-    if (sqlite3_vfs_register(&mapped, 0) != SQLITE_OK) mapped.zName = NULL;
+    files = *real;
+    files.zName = DIVAN_SQLITE3_FILES_VFS;
+    files.szOsFile += (int)sizeof(mapping) > divan_log_size ? (int)sizeof(mapping) : divan_log_size;
+    files.pNext = NULL;
+    files.xOpen = open_file;
+    if (sqlite3_vfs_register(&files, 0) != SQLITE_OK) files.zName = NULL;
 }
 
-const char *divan_sqlite3_mapped_vfs(void) {
+const char *divan_sqlite3_files_vfs(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_once);
     // Tests put one that fails in its place.
-    return mapped.zName && sqlite3_vfs_find(NULL) == real ? mapped.zName : NULL;
+    return files.zName && sqlite3_vfs_find(NULL) == real ? files.zName : NULL;
 }
