@@ -454,9 +454,6 @@ package final class DatabaseCore: Sendable {
             waits.batchEnded()
             logIfSlow(since: started)
         }
-        if let directory, !directory.isInPlace {
-            throw DatabaseError.directoryVanished(directory.path)
-        }
         var result: T?
         do {
             try engine.write { storage in
@@ -469,6 +466,10 @@ package final class DatabaseCore: Sendable {
             }
         } catch {
             context.abandon()
+            // The engine refuses to write into a file that is gone; why it is gone, the directory tells.
+            if error is StorageError, let directory, !directory.isInPlace {
+                throw DatabaseError.directoryVanished(directory.path)
+            }
             throw reported(error)
         }
         let expiration = context.earliestExpiration
