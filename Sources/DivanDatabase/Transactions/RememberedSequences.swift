@@ -38,47 +38,71 @@ package struct RememberedSequences {
     package mutating func document(_ id: DocumentID, rememberedIn value: Span<UInt8>) throws
         -> Document?
     {
-        guard value.count > 0, misses <= hits + Self.mostMisses else {
-            return try snapshot.document(id)
+        var document: Document?
+        let isFound = try find(id, value) { [core = snapshot.core] row, layout, sequence in
+            document = Document(
+                id: id, revisionID: try core.decoding(id) { try layout.revisionID(in: row) },
+                sequence: sequence, isDeleted: false,
+                body: PackedValue(copying: row.extracting(layout.body)),
+                store: core.attachments.number)
         }
+        return isFound ? document : try snapshot.document(id)
+    }
+
+    /// Lends the body of the winning revision of a document where it lies.
+    ///
+    /// - Parameters:
+    ///   - id: The document.
+    ///   - value: The value of a row: a sequence as a varint; empty for a row that remembers none.
+    ///   - body: Is lent the packed body.
+    /// - Returns: Whether it was lent: otherwise what the row remembers does not count, and the document is to be read by
+    ///   its ID.
+    /// - Throws: `DatabaseError`, `IndexCorruption`, and what `body` throws.
+    package mutating func lendBody(
+        of id: DocumentID, rememberedIn value: Span<UInt8>, _ body: (Span<UInt8>) throws -> Void
+    ) throws -> Bool {
+        try find(id, value) { row, layout, _ in try body(row.extracting(layout.body)) }
+    }
+
+    /// Lends the row of the revision that stands for a document, if it is the one that is remembered.
+    private mutating func find(
+        _ id: DocumentID, _ value: Span<UInt8>,
+        _ body: (Span<UInt8>, RevisionRow.Layout, SequenceNumber) throws -> Void
+    ) throws -> Bool {
+        guard value.count > 0, misses <= hits + Self.mostMisses else { return false }
         var offset = 0
         guard let sequence = try? Varint.decode(value, at: &offset) else {
             throw IndexCorruption("The sequence in a row of an index is damaged.")
         }
-        if let document = try current(id, sequence) {
-            hits += 1
-            return document
-        }
-        misses += 1
-        return try snapshot.document(id)
+        let isFound = try findCurrent(id, sequence, body)
+        if isFound { hits += 1 } else { misses += 1 }
+        return isFound
     }
 
-    /// The document, if the revision at a sequence is what stands for it.
-    private mutating func current(_ id: DocumentID, _ sequence: SequenceNumber) throws -> Document?
-    {
-        guard let key = Int64(exactly: sequence) else { return nil }
-        let (snapshot, core) = (snapshot, snapshot.core)
+    private mutating func findCurrent(
+        _ id: DocumentID, _ sequence: SequenceNumber,
+        _ body: (Span<UInt8>, RevisionRow.Layout, SequenceNumber) throws -> Void
+    ) throws -> Bool {
+        guard let key = Int64(exactly: sequence) else { return false }
         let superseded = try superseded.get()
-        return try core.blaming(id) {
+        return try snapshot.core.blaming(id) {
             if let superseded, superseded.contains(key),
-                try snapshot.reader.contains(key: key, in: core.stores.superseded)
+                try snapshot.reader.contains(key: key, in: snapshot.core.stores.superseded)
             {
-                return nil
+                return false
             }
-            var document: Document?
-            _ = try snapshot.reader.withValue(forKey: key, in: core.stores.revisions) { row in
-                document = try core.decoding(id) {
-                    let layout = try RevisionRow.Layout(row)
-                    guard layout.standsAlone, !layout.isTombstone,
-                        try RevisionRow.isRow(row, of: id)
-                    else { return nil }
-                    return Document(
-                        id: id, revisionID: try layout.revisionID(in: row), sequence: sequence,
-                        isDeleted: false, body: PackedValue(copying: row.extracting(layout.body)),
-                        store: core.attachments.number)
-                }
+            var isFound = false
+            _ = try snapshot.reader.withValue(
+                forKey: key, in: snapshot.core.stores.revisions
+            ) { row in
+                let layout = try snapshot.core.decoding(id) { try RevisionRow.Layout(row) }
+                guard layout.standsAlone, !layout.isTombstone,
+                    try snapshot.core.decoding(id, { try RevisionRow.isRow(row, of: id) })
+                else { return }
+                isFound = true
+                try body(row, layout, sequence)
             }
-            return document
+            return isFound
         }
     }
 }

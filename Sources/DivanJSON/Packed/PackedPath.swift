@@ -40,6 +40,18 @@ package struct PackedPath: Sendable {
         }
     }
 
+    /// The value that the path leads to in lent packed bytes; nil when there is none.
+    package func value(in packed: Span<UInt8>) -> JSONValue? {
+        // SAFETY: the reader lives inside the closure.
+        unsafe packed.withUnsafeBufferPointer { buffer in
+            let reader = unsafe PackedReader(buffer)
+            guard let root = reader.root, let node = target(from: root, in: reader) else {
+                return nil
+            }
+            return reader.jsonValue(node)
+        }
+    }
+
     /// Whether the path leads to a value other than null in lent packed bytes.
     package func hasValue(in packed: Span<UInt8>) -> Bool {
         // SAFETY: the reader lives inside the closure.

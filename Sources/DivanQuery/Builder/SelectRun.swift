@@ -101,6 +101,14 @@ final class SelectRun {
                 }
                 return { row in try add { try covered.append(from: row, to: &$0) } }
             }
+            if let stored = StoredColumns(plan.columns, source: plan.sourceName) {
+                planned.takeBody = { id, body in
+                    _ = try add { values in
+                        stored.append(id, body, to: &values)
+                        return true
+                    }
+                }
+            }
         }
         let report = try planned.run(begin: begin) {
             document, snapshot in

@@ -50,6 +50,9 @@ final class PlanRun {
     var take: PlannedQuery.Take?
     /// Gets each row first of which it is certain that its document fulfils the constraint.
     var takeRow: ((Span<UInt8>) throws -> RowOutcome)?
+    /// Gets each body where it lies of which it is certain that its document fulfils the constraint, where a row of an
+    /// index leads to it; unless `takeRow` took the row. Returns whether more are wanted.
+    var takeBody: ((DocumentID, Span<UInt8>) throws -> Bool)?
     private(set) var counters = Counters()
     private let flag = CancellationFlag.current
 
@@ -135,11 +138,23 @@ final class PlanRun {
                 }
             }
             let id = try access.map.documentID(in: key)
+            counters.documents += 1
+            var found: Document?
+            if isProven, let takeBody {
+                var isLast = false
+                let isTaken = try documents.lendBody(of: id, rememberedIn: value) {
+                    isLast = try !takeBody(id, $0)
+                }
+                if isLast { ending = .stopped }
+                if isTaken { return !isLast }
+                found = try snapshot.document(id)
+            } else {
+                found = try documents.document(id, rememberedIn: value)
+            }
             // A row belongs to a document that exists; if it does not exist, the index is damaged.
-            guard let document = try documents.document(id, rememberedIn: value) else {
+            guard let document = found else {
                 throw IndexCorruption("A row belongs to no document.")
             }
-            counters.documents += 1
             let row = [UInt8](copying: key)
             if try body(Candidate(document: document, row: row, isProven: isProven)) { return true }
             ending = .stopped

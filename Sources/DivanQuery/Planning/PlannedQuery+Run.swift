@@ -173,6 +173,18 @@ extension PlannedQuery {
                 return left > 0 ? .taken : .takenAsLast
             }
         }
+        if isConstraintWhole, holdsNothingBack, let takeBody {
+            run.takeBody = { [examined] id, body in
+                examined?.add(id)
+                if toSkip == 0 {
+                    try takeBody(id, body)
+                    left -= 1
+                } else {
+                    toSkip -= 1
+                }
+                return left > 0
+            }
+        }
         var last: (id: DocumentID, row: [UInt8]?)?
         let ending = try run.run(path) { candidate in
             examined?.add(candidate.document.id)

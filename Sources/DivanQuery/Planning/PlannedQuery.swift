@@ -43,6 +43,8 @@ struct PlannedQuery {
     /// Gives what takes rows of an index in place of their documents, where they tell all that is wanted of these; nil
     /// for an index whose rows do not. Only for a query whose constraint is whole.
     var rowTaker: ((PropertyIndexMap) -> TakeRow?)?
+    /// Takes a body where it lies in place of its document. Only for a query whose constraint is whole.
+    var takeBody: TakeBody?
     /// Gets the documents that are looked at, for a caller that needs to know what the result
     /// depends on.
     var examined: ExaminedDocuments?
@@ -51,6 +53,9 @@ struct PlannedQuery {
 
     /// Gets the key of a row; false if it does not tell all.
     typealias TakeRow = (_ row: Span<UInt8>) throws -> Bool
+
+    /// Gets the ID of a document and its packed body.
+    typealias TakeBody = (_ id: DocumentID, _ body: Span<UInt8>) throws -> Void
 
     /// Gets a document where it lies; false if it has to be made.
     typealias Take = (_ document: SequenceScanner) throws -> Bool
