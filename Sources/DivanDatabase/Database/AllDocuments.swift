@@ -60,13 +60,14 @@ public struct DocumentRow: Sendable {
     /// Makes the row of a document.
     package init(
         id: DocumentID, revision: RevisionID, sequence: SequenceNumber, isDeleted: Bool,
-        isConflicted: Bool, document: Document? = nil
+        isConflicted: Bool, conflicting: [RevisionID] = [], document: Document? = nil
     ) {
         self.id = id
         revisionID = revision
         self.sequence = sequence
         self.isDeleted = isDeleted
         self.isConflicted = isConflicted
+        conflictingRevisions = conflicting
         self.document = document
     }
 }
@@ -96,11 +97,11 @@ extension Snapshot {
                 conflicting = record.tree.leaves.filter { !$0.isTombstone }.map(\.id)
             }) {
                 guard let current else { continue }
-                var row = DocumentRow(
+                let row = DocumentRow(
                     id: current.id, revision: current.revision, sequence: current.sequence,
                     isDeleted: current.isDeleted, isConflicted: isConflicted,
+                    conflicting: isConflicted ? conflicting : [],
                     document: try bodies?.document(current))
-                if isConflicted { row.conflictingRevisions = conflicting }
                 try body(row)
             }
         }

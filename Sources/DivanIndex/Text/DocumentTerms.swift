@@ -47,8 +47,8 @@ package enum DocumentTerms {
             Varint.append(UInt64(end - first), to: &bytes)
             Varint.append(UInt64(size), to: &bytes)
             place = 0
-            for occurrence in occurrences[first..<end] {
-                let next = occurrence & (mostPlaces - 1)
+            for index in first..<end {
+                let next = occurrences[index] & (mostPlaces - 1)
                 Varint.append(next - place, to: &bytes)
                 place = next
             }

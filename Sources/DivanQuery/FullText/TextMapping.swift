@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Makes the terms of documents for one pass of the indexer, on as many threads as it has.
 ///
-/// A thread borrows a ``TextWorker``, which knows the words that came before. All of them number their terms in one
-/// vocabulary, by which the index writes what was mapped.
+/// A thread borrows a ``TextWorker`` for some documents, which knows the words that came before. All of them number their
+/// terms in one vocabulary, by which the index writes what was mapped.
 final class TextMapping: TermSource {
     /// The terms of the documents that wait to be written.
     let vocabulary = TermVocabulary()
@@ -25,14 +25,32 @@ final class TextMapping: TermSource {
         type = documentType.map { Array($0.utf8) }
     }
 
-    /// Adds the terms of a packed body, whose document has been begun.
-    func map(_ body: Span<UInt8>, into batch: inout EmissionBatch) {
-        if let type, !Self.type.isText(type, in: body) { return }
-        var worker = workers.withLock { $0.popLast() } ?? TextWorker(analyzer, vocabulary)
-        worker.begin()
-        texts.forEach(in: body) { worker.add($0) }
-        worker.end(into: &batch)
-        workers.withLock { $0.append(worker) }
+    func makeMap() -> IndexDefinition.LentMap {
+        let loan = Loan(self)
+        return { body, batch in loan.map(body, into: &batch) }
+    }
+
+    /// A worker that one thread has.
+    private final class Loan {
+        private let mapping: TextMapping
+        private var worker: TextWorker
+
+        init(_ mapping: TextMapping) {
+            self.mapping = mapping
+            worker =
+                mapping.workers.withLock { $0.popLast() }
+                ?? TextWorker(mapping.analyzer, mapping.vocabulary)
+        }
+
+        deinit { mapping.workers.withLock { $0.append(worker) } }
+
+        /// Adds the terms of a packed body, whose document has been begun.
+        func map(_ body: Span<UInt8>, into batch: inout EmissionBatch) {
+            if let type = mapping.type, !TextMapping.type.isText(type, in: body) { return }
+            worker.begin()
+            mapping.texts.forEach(in: body) { worker.add($0) }
+            worker.end(into: &batch)
+        }
     }
 
     /// About how much memory it takes.

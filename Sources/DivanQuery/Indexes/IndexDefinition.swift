@@ -14,8 +14,9 @@ protocol TermSource: AnyObject, Sendable {
     /// About how much memory it takes.
     var size: Int { get }
 
-    /// Adds the terms of a packed body, whose document has been begun, as ``DocumentTerms``.
-    func map(_ body: Span<UInt8>, into batch: inout EmissionBatch)
+    /// Makes what adds the terms of packed bodies, whose documents have been begun, as ``DocumentTerms``: for one thread
+    /// and some documents.
+    func makeMap() -> IndexDefinition.LentMap
 
     /// Forgets its terms when they take much of the memory for indexing; no document that was mapped may wait.
     func removeTerms(memory: Int)
@@ -29,7 +30,7 @@ final class IndexDefinition: Sendable {
     /// Emits the rows of one document.
     typealias Map = @Sendable (Document, EmissionSink) throws -> Void
     /// Emits the rows of one document of which only the packed body is lent.
-    typealias LentMap = @Sendable (Span<UInt8>, inout EmissionBatch) -> Void
+    typealias LentMap = (Span<UInt8>, inout EmissionBatch) -> Void
 
     /// One of the views that are mapped together.
     struct Group: Sendable {
@@ -45,9 +46,9 @@ final class IndexDefinition: Sendable {
     /// The documents that the map function sees: those whose `type` is this; nil for all.
     let documentType: String?
     let map: Map
-    /// The same for a body alone, if that is enough: then documents are mapped where they lie, while
-    /// they are read. It runs inside a snapshot, so it is never a function of the app.
-    let lentMap: LentMap?
+    /// Makes the same for a body alone, if that is enough: then documents are mapped where they lie, while
+    /// they are read. It runs inside a snapshot, so it is never a function of the app. Each thread makes its own.
+    let makeLentMap: (@Sendable () -> LentMap)?
     /// Whether rows remember the sequences of their documents, in place of a value.
     let remembersSequences: Bool
     /// Whether the index is still declared: one on properties that was deleted or declared anew meanwhile is not
@@ -72,7 +73,8 @@ final class IndexDefinition: Sendable {
 
     init(
         name: IndexName, version: String, collation: Collation, documentType: String?,
-        map: @escaping Map, lentMap: LentMap? = nil, reducer: (any RowReducer)?,
+        map: @escaping Map, makeLentMap: (@Sendable () -> LentMap)? = nil,
+        reducer: (any RowReducer)?,
         remembersSequences: Bool = false,
         group: Group? = nil, includesDesign: Bool = false, isPartitioned: Bool = false,
         isDeclared: (@Sendable (Snapshot) throws -> Bool)? = nil
@@ -87,7 +89,7 @@ final class IndexDefinition: Sendable {
         self.collation = collation
         self.documentType = documentType
         self.map = map
-        self.lentMap = lentMap
+        self.makeLentMap = makeLentMap
         self.reducer = reducer
         text = nil
         var coder = RowKeyCoder(collation, strings: ICUCollator.root)
@@ -113,7 +115,7 @@ final class IndexDefinition: Sendable {
         remembersSequences = false
         collation = .raw
         map = { _, _ in }
-        lentMap = { body, batch in text.map(body, into: &batch) }
+        makeLentMap = { text.makeMap() }
         reducer = nil
         coder = RowKeyCoder(.raw, strings: ICUCollator.root)
         signature = "\(IndexRecord.textSignature)\(Self.hexadecimal(version))"

@@ -25,7 +25,7 @@ struct IndexMapper {
         init(_ place: Int, _ index: OutdatedIndex) {
             self.place = place
             self.index = index
-            lentMap = index.definition.lentMap
+            lentMap = index.definition.makeLentMap?()
             remembersSequences = index.definition.remembersSequences
             sink = EmissionSink(index.definition.coder)
             rows.emissions.leadsWithPartition = index.definition.isPartitioned
@@ -118,7 +118,7 @@ struct IndexMapper {
     init(_ indexes: [OutdatedIndex], areLent: Bool, _ answers: GroupAnswers? = nil) {
         self.answers = answers
         for (place, index) in indexes.enumerated()
-        where (index.definition.lentMap != nil) == areLent {
+        where (index.definition.makeLentMap != nil) == areLent {
             outputs.append(Output(place, index))
         }
     }

@@ -32,7 +32,7 @@ extension IndexPart {
     }
 
     /// Whether there are indexes that need documents.
-    fileprivate var needsDocuments: Bool { indexes.contains { $0.definition.lentMap == nil } }
+    fileprivate var needsDocuments: Bool { indexes.contains { $0.definition.makeLentMap == nil } }
 }
 
 extension Snapshot {

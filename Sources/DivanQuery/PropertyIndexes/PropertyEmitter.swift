@@ -21,18 +21,20 @@ struct PropertyEmitter: Sendable {
 
     /// The map of a body alone: for an index without a filter, on properties that stand in bodies, and not
     /// on their elements.
-    var lentMap: IndexDefinition.LentMap? {
+    var makeLentMap: (@Sendable () -> IndexDefinition.LentMap)? {
         let paths = components.map(\.path)
         guard index.filter == nil, !hasElements, !index.isPartitioned,
             !paths.contains(where: \.isReserved)
         else { return nil }
         let packed = paths.map { path in PackedPath(path.steps.map { ($0.key, $0.index) }) }
         let coder = coder
-        return { body, batch in
-            batch.appendKey { key in
-                for place in packed.indices
-                where !coder.append(packed[place], of: body, to: &key) {
-                    key.append(RowKeyCoder.missing)
+        return {
+            { body, batch in
+                batch.appendKey { key in
+                    for place in packed.indices
+                    where !coder.append(packed[place], of: body, to: &key) {
+                        key.append(RowKeyCoder.missing)
+                    }
                 }
             }
         }

@@ -47,7 +47,7 @@ final class PropertyIndexMap: Sendable {
         coder = emitter.coder
         definition = IndexDefinition(
             name: indexName, version: index.definitionText(in: order), collation: order,
-            documentType: nil, map: { emitter.emit($0, $1) }, lentMap: emitter.lentMap,
+            documentType: nil, map: { emitter.emit($0, $1) }, makeLentMap: emitter.makeLentMap,
             reducer: nil, remembersSequences: true, isDeclared: index.isDeclared)
     }
 
