@@ -79,6 +79,7 @@ package final class SequenceScanner {
     private(set) var sequence: SequenceNumber = 0
     /// The document, when it is not the row's: set for rows that say *consult the document*.
     private var elsewhere: Document?
+    /// Whether that is so: most rows ask this only, which counts no reference.
     private var isElsewhere = false
     // SAFETY: set only while `withRow` lends the bytes it points to, and emptied before they go.
     private var row = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)

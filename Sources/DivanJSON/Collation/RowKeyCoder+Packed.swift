@@ -35,16 +35,11 @@ extension RowKeyCoder {
     package func append(
         _ path: PackedPath, of packed: Span<UInt8>, to key: inout [UInt8]
     ) -> Bool {
-        // SAFETY: the reader lives inside the closure.
-        unsafe packed.withUnsafeBufferPointer { buffer in
-            let reader = unsafe PackedReader(buffer)
-            guard let root = reader.root, let node = path.target(from: root, in: reader) else {
-                return false
-            }
+        path.withTarget(in: packed) { reader, node in
             var forms = NumberForms.ignored
             append(node, of: reader, depth: JSONValue.maximumDepth, to: &key, &forms)
             return true
-        }
+        } ?? false
     }
 
     private func append(

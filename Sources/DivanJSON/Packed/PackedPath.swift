@@ -30,54 +30,44 @@ package struct PackedPath: Sendable {
 
     /// The integer that the path leads to in lent packed bytes; nil for anything else.
     package func int64(in packed: Span<UInt8>) -> Int64? {
-        // SAFETY: the reader lives inside the closure.
-        unsafe packed.withUnsafeBufferPointer { buffer in
-            let reader = unsafe PackedReader(buffer)
-            guard let root = reader.root, let node = target(from: root, in: reader) else {
-                return nil
-            }
-            return reader.int64(node)
-        }
+        withTarget(in: packed) { reader, node in reader.int64(node) } ?? nil
     }
 
     /// The value that the path leads to in lent packed bytes; nil when there is none.
     package func value(in packed: Span<UInt8>) -> JSONValue? {
+        withTarget(in: packed) { reader, node in reader.jsonValue(node) }
+    }
+
+    /// Whether the path leads to a value other than null in lent packed bytes.
+    package func hasValue(in packed: Span<UInt8>) -> Bool {
+        withTarget(in: packed) { reader, node in reader.collationType(of: node) != .null } ?? false
+    }
+
+    /// Whether the path leads to a text with certain bytes in lent packed bytes.
+    package func isText(_ text: [UInt8], in packed: Span<UInt8>) -> Bool {
+        withTarget(in: packed) { reader, node in
+            // SAFETY: the text lives inside the closure.
+            unsafe text.withUnsafeBufferPointer { unsafe reader.isEqual(node, $0) }
+        } ?? false
+    }
+
+    /// Calls `body` with where the path leads in lent packed bytes; nil when there is nothing.
+    @inline(__always)
+    func withTarget<T>(
+        in packed: Span<UInt8>, _ body: (PackedReader, PackedNode) -> T
+    ) -> T? {
         // SAFETY: the reader lives inside the closure.
         unsafe packed.withUnsafeBufferPointer { buffer in
             let reader = unsafe PackedReader(buffer)
             guard let root = reader.root, let node = target(from: root, in: reader) else {
                 return nil
             }
-            return reader.jsonValue(node)
-        }
-    }
-
-    /// Whether the path leads to a value other than null in lent packed bytes.
-    package func hasValue(in packed: Span<UInt8>) -> Bool {
-        // SAFETY: the reader lives inside the closure.
-        unsafe packed.withUnsafeBufferPointer { buffer in
-            let reader = unsafe PackedReader(buffer)
-            guard let root = reader.root, let node = target(from: root, in: reader) else {
-                return false
-            }
-            return reader.collationType(of: node) != .null
-        }
-    }
-
-    /// Whether the path leads to a text with certain bytes in lent packed bytes.
-    package func isText(_ text: [UInt8], in packed: Span<UInt8>) -> Bool {
-        // SAFETY: reader and text live inside the closures.
-        unsafe packed.withUnsafeBufferPointer { buffer in
-            let reader = unsafe PackedReader(buffer)
-            guard let root = reader.root, let node = target(from: root, in: reader) else {
-                return false
-            }
-            return unsafe text.withUnsafeBufferPointer { unsafe reader.isEqual(node, $0) }
+            return body(reader, node)
         }
     }
 
     /// Where the path leads from a node; nil when there is nothing.
-    func target(from root: PackedNode, in reader: PackedReader) -> PackedNode? {
+    private func target(from root: PackedNode, in reader: PackedReader) -> PackedNode? {
         // SAFETY: the names are lent for the call.
         unsafe names.withUnsafeBufferPointer { unsafe target(from: root, in: reader, $0) }
     }
