@@ -8,7 +8,7 @@ internal import DivanStorage
 /// A store is a table of two columns. Its statements are found by the store's number and the
 /// property's name, so that running one hashes nothing and builds no text.
 final class StoreStatements {
-    /// The operations of which one statement each is kept.
+    /// What statements do.
     enum Operation {
         case lookUp, replace, insert, remove, removeAll, count
         case ascendFrom, descendFrom, ascend, descend
@@ -18,6 +18,9 @@ final class StoreStatements {
     let name: StoreName
     /// The statements that are kept and not in use.
     private var kept = KeptStatements()
+    /// Further ones of operations that several cursors did at once: to prepare one takes as long as several look-ups.
+    private var spare: [(operation: Operation, statement: Statement)] = []
+    private static let mostSpare = 16
     /// The transaction that found no table; within one, only its own `createTable` makes one.
     private var absence: Int?
     private let connection: Connection
@@ -39,6 +42,9 @@ final class StoreStatements {
             kept[operation] = nil
             return statement
         }
+        if let position = spare.lastIndex(where: { $0.operation == operation }) {
+            return spare.remove(at: position).statement
+        }
         guard absence != transaction else { return nil }
         let statement = try prepare(operation)
         if statement == nil { absence = transaction }
@@ -49,12 +55,23 @@ final class StoreStatements {
     @inline(__always)
     func giveBack(_ statement: Statement, _ operation: Operation) {
         statement.reset()
-        kept[operation] = statement
+        guard kept[operation] != nil else {
+            kept[operation] = statement
+            return
+        }
+        keepSpare(statement, operation)
+    }
+
+    @inline(never)
+    private func keepSpare(_ statement: Statement, _ operation: Operation) {
+        guard spare.count < Self.mostSpare else { return }
+        spare.append((operation, statement))
     }
 
     /// Lets go of all kept statements, since the table may be gone.
     func forget() {
         kept = KeptStatements()
+        spare = []
         absence = nil
     }
 

@@ -185,6 +185,29 @@ extension StorageConformance {
                 }
             }
         },
+        Fact("forty cursors of one store stand where each was put, again and again") { subject in
+            try withRows(subject) { engine, texts, _ in
+                for _ in 0..<3 {
+                    try engine.write { writer in
+                        let cursors = try (0..<40).map { _ in try writer.cursor(in: texts) }
+                        for (number, cursor) in cursors.enumerated() {
+                            let isFirst = number.isMultiple(of: 2)
+                            let found = try isFirst ? cursor.seekToFirst() : cursor.seekToLast()
+                            try expect(found, "each finds a row")
+                        }
+                        let last = try cursors[1].text
+                        for (number, cursor) in cursors.enumerated() {
+                            let expected = number.isMultiple(of: 2) ? "b" : last
+                            try expect(try cursor.text == expected, "each has its own row")
+                        }
+                        // What was kept of them is of no use to a store that is made again.
+                        try writer.drop(texts)
+                        try writer.set("new", "b", in: texts)
+                        try writer.set("new", last, in: texts)
+                    }
+                }
+            }
+        },
         Fact("a cursor goes on over rows that are changed under it") { subject in
             try withRows(subject) { engine, texts, _ in
                 try engine.write { writer in
