@@ -42,6 +42,10 @@ public struct FullTextIndex: Sendable {
     /// Knows whether the database object has been closed.
     let registry: ViewRegistry
     let analyzer: TextAnalyzer
+    /// The paths and options, and how words are found, as the record of the index has them.
+    private let version: String
+    /// What the record of the index says if this index made it.
+    let signature: String
 
     init(name: String, keyPaths: [String], options: FullTextOptions, in database: Database) {
         self.name = name
@@ -50,6 +54,9 @@ public struct FullTextIndex: Sendable {
         core = database.core
         registry = database.views
         analyzer = TextAnalyzer(options)
+        let stored = Self.stored(keyPaths, options)
+        version = "\(TextAnalyzer.version) \(JSONWriter.string(stored))"
+        signature = IndexDefinition.textSignature(version: version)
     }
 
     /// The gap between the texts of a document, in words: no phrase or nearness reaches over it.
@@ -57,11 +64,10 @@ public struct FullTextIndex: Sendable {
 
     var indexName: IndexName { IndexName(.text, name) }
 
-    /// What the indexer needs to know.
-    var definition: IndexDefinition {
+    /// What the indexer needs to know, for one pass: it has the terms of what waits to be written.
+    func makeDefinition() -> IndexDefinition {
         IndexDefinition(
-            name: indexName, version: "\(TextAnalyzer.version) \(JSONWriter.string(stored))",
-            documentType: options.documentType,
+            name: indexName, version: version, documentType: options.documentType,
             text: TextMapping(
                 analyzer, DocumentTexts(keyPaths), documentType: options.documentType))
     }
@@ -92,7 +98,7 @@ public struct FullTextIndex: Sendable {
     /// - Throws: `DatabaseError` with code `.readOnly` (also inside a read), or as
     ///   `Database.write(_:)`; and what `progress` throws.
     public func updateIndex(progress: ProgressHandler? = nil) throws {
-        let pass = IndexPass(core: core, definitions: [definition], progress: progress)
+        let pass = IndexPass(core: core, definitions: [makeDefinition()], progress: progress)
         do { _ = try pass.run() } catch let error as DatabaseError
             where error.underlying is IndexCorruption
         {
@@ -114,7 +120,7 @@ public struct FullTextIndex: Sendable {
 
     // MARK: - What is stored of the definition
 
-    private var stored: JSONValue {
+    private static func stored(_ keyPaths: [String], _ options: FullTextOptions) -> JSONValue {
         .object([
             "paths": .array(keyPaths.map { .string($0) }),
             "language": options.language.map { .string($0.name) } ?? .null,

@@ -57,20 +57,13 @@ public struct FullTextQuery: Sendable {
             throw DatabaseError(.invalidQuery, "skip and limit count rows; use 0 or more.")
         }
         let plan = FullTextPlan(expression, index.analyzer)
-        let scanned = try updated()
-        let core = index.core
-        let result = try core.read { snapshot in
-            try core.blaming(nil) {
-                do {
-                    guard let plan else {
-                        return FullTextResult([], sequence: try snapshot.state().lastSequence)
-                    }
-                    return try answer(plan, snapshot, scanned)
-                } catch let error as IndexCorruption {
-                    throw DatabaseError.damagedIndex(index.name, error)
-                }
+        let result =
+            if updateMode == .before, let result = try answer(plan, .ifCurrent) {
+                // Mostly nothing has changed since the last search.
+                result
+            } else {
+                try answerOnceUpdated(plan)
             }
-        }
         if updateMode == .after {
             let index = index
             BlockingWork.start { try? index.updateIndex() }
@@ -78,26 +71,50 @@ public struct FullTextQuery: Sendable {
         return result
     }
 
-    /// Brings the index up to date; where that cannot be, makes one in memory if need be.
-    private func updated() throws -> ScannedIndex? {
-        guard updateMode == .before else { return nil }
-        let core = index.core
-        guard !core.maintainsIndexes else {
-            try index.updateIndex()
-            return nil
-        }
-        let definition = index.definition
-        let isCurrent = try core.read { snapshot in
-            guard let record = try snapshot.indexRecord(definition.name) else { return false }
-            return try record.isMade(by: definition) && !record.isOutdated(in: snapshot.state())
-        }
-        return isCurrent ? nil : try ScannedIndex(core, definition)
+    /// What a search reads.
+    private enum Reading {
+        /// The index, if it has all that the documents have.
+        case ifCurrent
+        /// The index as it is.
+        case asItIs
+        case scanned(ScannedIndex)
     }
 
-    private func answer(
-        _ plan: FullTextPlan, _ snapshot: Snapshot, _ scanned: ScannedIndex?
-    ) throws -> FullTextResult {
-        if let scanned {
+    /// Brings the index up to date where that is wanted, and answers; where it cannot be, answers from one in memory.
+    private func answerOnceUpdated(_ plan: FullTextPlan?) throws -> FullTextResult {
+        var reading = Reading.asItIs
+        if updateMode == .before {
+            if index.core.maintainsIndexes {
+                try index.updateIndex()
+            } else {
+                reading = .scanned(try ScannedIndex(index.core, index.makeDefinition()))
+            }
+        }
+        return try answer(plan, reading) ?? FullTextResult([], sequence: 0)
+    }
+
+    /// Answers in one snapshot; nil where the index is not made, or not as the reading asks.
+    private func answer(_ plan: FullTextPlan?, _ reading: Reading) throws -> FullTextResult? {
+        let core = index.core
+        return try core.read { snapshot in
+            try core.blaming(nil) {
+                do {
+                    return try answer(plan, reading, snapshot)
+                } catch let error as IndexCorruption {
+                    throw DatabaseError.damagedIndex(index.name, error)
+                }
+            }
+        }
+    }
+
+    private func answer(_ plan: FullTextPlan?, _ reading: Reading, _ snapshot: Snapshot) throws
+        -> FullTextResult?
+    {
+        // A search without words finds nothing in any index.
+        guard let plan else {
+            return FullTextResult([], sequence: try snapshot.state().lastSequence)
+        }
+        if case .scanned(let scanned) = reading {
             var result = try scanned.readText { try rows(plan, $0, snapshot) }
             result.sequence = scanned.mark.sequence
             result.isScanned = true
@@ -105,8 +122,9 @@ public struct FullTextQuery: Sendable {
         }
         // Another definition's rows would be read in a wrong way.
         guard let record = try snapshot.indexRecord(index.indexName),
-            record.isMade(by: index.definition)
-        else { return FullTextResult([], sequence: 0) }
+            record.isMade(by: index.signature)
+        else { return nil }
+        if case .ifCurrent = reading, try record.isOutdated(in: snapshot.state()) { return nil }
         var result = try rows(plan, snapshot.textReader(of: record), snapshot)
         result.sequence = record.lastSequence
         return result

@@ -17,7 +17,7 @@ extension Database {
         let texts = try fullTextIndexNames().compactMap { try existingFullTextIndex(named: $0) }
         let kept =
             try core.read { try $0.keptPropertyIndexes() }.map(\.definition)
-            + texts.map(\.definition)
+            + texts.map { $0.makeDefinition() }
         try core.write { context in
             for name in names { _ = try context.dropIndex(IndexName(.view, name)) }
             // Property and full-text indexes are known by their records, which stay.

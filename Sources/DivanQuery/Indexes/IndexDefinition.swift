@@ -118,11 +118,15 @@ final class IndexDefinition: Sendable {
         makeLentMap = { text.makeMap() }
         reducer = nil
         coder = RowKeyCoder(.raw, strings: ICUCollator.root)
-        signature = "\(IndexRecord.textSignature)\(Self.hexadecimal(version))"
+        signature = Self.textSignature(version: version)
     }
 
-    /// What an index is built with as one text, which differs for any other definition, byte for byte. That of a
-    /// full-text index is another one: its version text tells all.
+    /// The signature of a full-text index, whose version text tells all.
+    static func textSignature(version: String) -> String {
+        "\(IndexRecord.textSignature)\(hexadecimal(version))"
+    }
+
+    /// What an index of rows is built with as one text, which differs for any other definition, byte for byte.
     ///
     ///     8 unicode 153.120 map * =1            no type
     ///     8 unicode 153.120 map 4:post =1       a type has its count before it, so that it ends there

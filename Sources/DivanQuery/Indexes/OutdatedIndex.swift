@@ -36,9 +36,10 @@ extension IndexRecord {
     func isOutdated(in state: DatabaseState) -> Bool { !state.mark.isReached(by: mark) }
 
     /// Whether the rows are those of a definition.
-    func isMade(by definition: IndexDefinition) -> Bool {
-        signature.hasSameBytes(as: definition.signature)
-    }
+    func isMade(by definition: IndexDefinition) -> Bool { isMade(by: definition.signature) }
+
+    /// Whether the rows are those of the definition with a signature.
+    func isMade(by definition: String) -> Bool { signature.hasSameBytes(as: definition) }
 }
 
 extension Snapshot {
