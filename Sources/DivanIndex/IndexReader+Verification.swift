@@ -36,7 +36,7 @@ extension IndexReader {
         _ check: (_ rows: Int) throws -> Void, _ problems: inout [String]
     ) throws -> Int {
         var (expected, missing) = (0, [String]())
-        let rows = try BlockCursor(stores.rows, reader)
+        let rows = try BlockLookup(stores.rows, reader)
         let known = try EmissionLists(stores, reader)
         defer {
             rows.close()
@@ -46,7 +46,7 @@ extension IndexReader {
             for key in try EmittedKeys.rowKeys(list, of: id) {
                 expected += 1
                 if expected.isMultiple(of: 4_096) { try check(expected) }
-                if try rows.seek(toAtLeast: key.span), rows.isAt(key.span) { continue }
+                if try rows.contains(key.span) { continue }
                 let text = try RowDocumentID.decode(id).text
                 missing.append("A row of document '\(text)' is missing.")
             }

@@ -82,8 +82,14 @@ struct PostingBlock {
                     ordinal += head >> 1
                     guard ordinal < largest else { throw damage }
                     ordinals.append(ordinal)
-                    var frequency: UInt64 = 1
-                    if head & 1 != 0 { frequency = try Varint.decode(block, at: &offset) &+ 2 }
+                    // The byte behind is read in any case: a branch that goes now here, now there would cost more.
+                    let (several, byte) = (head & 1, offset < block.count ? block[offset] : 0)
+                    var frequency = 1 &+ several &* (UInt64(byte) &+ 1)
+                    if byte >= 0x80, several != 0 {
+                        frequency = try Varint.decode(block, at: &offset) &+ 2
+                    } else {
+                        offset += Int(several)
+                    }
                     // Each place takes a byte at least, and they lie behind.
                     guard frequency > 0, frequency <= UInt64(block.count) else { throw damage }
                     total += Int(frequency)
@@ -105,13 +111,8 @@ struct PostingBlock {
 
     /// Where a number of varints that begin at an offset end.
     func end(ofPlaces count: UInt64, at offset: Int) throws -> Int {
-        var (offset, left) = (offset, count)
-        let bytes = bytes.span
-        while left > 0 {
-            guard offset < bytes.count else { throw Self.damage }
-            if bytes[offset] < 0x80 { left -= 1 }
-            offset += 1
-        }
+        var offset = offset
+        try Self.pass(count, bytes.span, &offset)
         return offset
     }
 
@@ -131,6 +132,14 @@ struct PostingBlock {
         to places: inout OutputSpan<UInt64>
     ) throws {
         var place: UInt64 = 0
+        if count <= 8, bytes.count - offset >= 8, lastBytes(bytes, offset) == highBits {
+            for index in offset..<offset + Int(count) {
+                place += UInt64(bytes[index])
+                places.append(place)
+            }
+            offset += Int(count)
+            return
+        }
         for _ in 0..<count {
             // There is room: each takes a byte at least, of which there are no more.
             do { place &+= try Varint.decode(bytes, at: &offset) } catch { throw damage }
@@ -159,12 +168,46 @@ struct PostingBlock {
             left += frequencies[index]
             index += 1
         }
+        try pass(left, bytes, &offset)
+    }
+
+    /// Passes over a number of varints.
+    @inline(__always)
+    private static func pass(_ count: UInt64, _ bytes: Span<UInt8>, _ offset: inout Int) throws {
+        var left = count
+        while left > 0, bytes.count - offset >= 8 {
+            var ends = lastBytes(bytes, offset)
+            let count = UInt64(ends.nonzeroBitCount)
+            guard count >= left else {
+                left -= count
+                offset += 8
+                continue
+            }
+            if count == 8 {
+                offset += Int(left)
+            } else {
+                for _ in 1..<left { ends &= ends - 1 }
+                offset += ends.trailingZeroBitCount / 8 + 1
+            }
+            return
+        }
         while left > 0 {
             guard offset < bytes.count else { throw damage }
             if bytes[offset] < 0x80 { left -= 1 }
             offset += 1
         }
     }
+
+    /// Which of the next eight bytes are the last ones of their numbers: the highest bit of each, the first byte lowest. Mostly
+    /// all are, since most numbers take one byte.
+    @inline(__always)
+    private static func lastBytes(_ bytes: Span<UInt8>, _ offset: Int) -> UInt64 {
+        // SAFETY: the callers have seen that the eight bytes from the offset on are inside the span.
+        let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        return ~word.littleEndian & highBits
+    }
+
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
     /// Whether the block has a posting as it is given.
     ///

@@ -66,13 +66,25 @@ private func farIndex(in numbers: Span<UInt64>, from start: Int, notBelow target
 func keep(_ numbers: inout [UInt64], in list: Span<UInt64>, from start: Int) {
     var (read, kept) = (start, 0)
     var span = numbers.mutableSpan
-    for index in span.indices {
-        let number = span[index]
-        read = firstIndex(in: list, from: read, notBelow: number)
-        guard read < list.count else { break }
-        // Written in any case: a branch that goes now here, now there would cost more.
-        span[kept] = number
-        kept += list[read] == number ? 1 : 0
+    if list.count - start < 4 * span.count {
+        // Lists of about the same length. Each step writes and goes on in the same way, whatever it finds: a branch that
+        // goes now here, now there would cost more.
+        var index = 0
+        while index < span.count, read < list.count {
+            let (number, other) = (span[index], list[read])
+            span[kept] = number
+            kept += number == other ? 1 : 0
+            index += number <= other ? 1 : 0
+            read += other <= number ? 1 : 0
+        }
+    } else {
+        for index in span.indices {
+            let number = span[index]
+            read = firstIndex(in: list, from: read, notBelow: number)
+            guard read < list.count else { break }
+            span[kept] = number
+            kept += list[read] == number ? 1 : 0
+        }
     }
     numbers.removeLast(numbers.count - kept)
 }

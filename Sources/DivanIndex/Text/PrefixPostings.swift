@@ -47,17 +47,16 @@ final class PrefixPostings: Postings {
         self.needsPlaces = needsPlaces
         self.bound = bound
         var (used, count) = ([UInt64](), UInt64(0))
-        let cursor = try BlockCursor(stores.postings, reader)
+        let heads = try BlockLookup(stores.postings, reader)
         for number in numbers.sorted() {
             var key: [UInt8] = []
             PostingKey.append(number, to: &key)
-            guard try cursor.seek(toAtLeast: key.span), cursor.isAt(key.span) else { continue }
-            try cursor.withValue { head in
+            let isUsed = try heads.withValue(forKey: key.span) { head in
                 count = min(count + min(try PostingBlock.documentCount(head), bound), Self.largest)
             }
-            used.append(number)
+            if isUsed { used.append(number) }
         }
-        cursor.close()
+        heads.close()
         self.numbers = used
         documentCount = count
         width = max(1, bound / min(count / Self.windowCount + 1, Self.mostWindows))

@@ -19,15 +19,15 @@ struct TermNumbers {
         firstNew = totals.nextNumber
         let terms = batch.terms.sorted { vocabulary.precedes($0, $1) }
         var new: [Int] = []
-        let cursor = try BlockCursor(stores.terms, writer)
-        defer { cursor.close() }
+        let known = try BlockLookup(stores.terms, writer)
+        defer { known.close() }
         let isEmpty = totals.terms == 0
         for term in terms {
             try vocabulary.withBytes(term) { bytes in
-                guard !isEmpty, try cursor.seek(toAtLeast: bytes), cursor.isAt(bytes) else {
-                    return new.append(term)
-                }
-                try cursor.withValue { numbers[term] = try Self.number($0) }
+                let isKnown =
+                    try !isEmpty
+                    && known.withValue(forKey: bytes) { numbers[term] = try Self.number($0) }
+                if !isKnown { new.append(term) }
             }
         }
         let ranked = new.sorted {

@@ -56,11 +56,10 @@ extension TextIndexReader {
     private func isID(_ id: Span<UInt8>, of ordinal: UInt64) throws -> Bool {
         var key: [UInt8] = []
         OrderedNumber.append(ordinal, to: &key)
-        let cursor = try BlockCursor(stores.ids, reader)
-        defer { cursor.close() }
-        guard try cursor.seek(toAtLeast: key.span), cursor.isAt(key.span) else { return false }
+        let ids = try BlockLookup(stores.ids, reader)
+        defer { ids.close() }
         var isSame = false
-        try cursor.withValue { isSame = compare($0, id) == 0 }
+        _ = try ids.withValue(forKey: key.span) { isSame = compare($0, id) == 0 }
         return isSame
     }
 

@@ -23,12 +23,10 @@ package struct TextIndexReader {
 
     /// The documents that have a term.
     package func postings(of term: [UInt8]) throws -> any Postings {
-        let cursor = try BlockCursor(stores.terms, reader)
-        defer { cursor.close() }
+        let terms = try BlockLookup(stores.terms, reader)
+        defer { terms.close() }
         var number: UInt64 = 0
-        if try cursor.seek(toAtLeast: term.span), cursor.isAt(term.span) {
-            try cursor.withValue { number = try TermNumbers.number($0) }
-        }
+        _ = try terms.withValue(forKey: term.span) { number = try TermNumbers.number($0) }
         return try TermPostings(number, stores, reader)
     }
 
@@ -65,19 +63,19 @@ package struct TextIndexReader {
     /// - Returns: Their IDs in the same order.
     /// - Throws: `StorageError`, ``IndexCorruption`` for an ordinal that no document has.
     package func documentIDs(_ ordinals: [UInt64]) throws -> [DocumentID] {
-        let cursor = try BlockCursor(stores.ids, reader)
-        defer { cursor.close() }
-        return try ordinals.map { ordinal in
-            var key: [UInt8] = []
+        let rows = try BlockLookup(stores.ids, reader)
+        defer { rows.close() }
+        var (ids, key) = ([DocumentID](), [UInt8]())
+        ids.reserveCapacity(ordinals.count)
+        for ordinal in ordinals {
+            key.removeAll(keepingCapacity: true)
             OrderedNumber.append(ordinal, to: &key)
-            guard try cursor.seek(toAtLeast: key.span), cursor.isAt(key.span) else {
-                throw IndexCorruption("The ID of a document is missing.")
+            let isFound = try rows.withValue(forKey: key.span) {
+                ids.append(try RowDocumentID.decode($0))
             }
-            var id: DocumentID?
-            try cursor.withValue { id = try RowDocumentID.decode($0) }
-            guard let id else { throw IndexCorruption("The ID of a document is missing.") }
-            return id
+            guard isFound else { throw IndexCorruption("The ID of a document is missing.") }
         }
+        return ids
     }
 
     /// Reads how many words documents have, which are asked for in their order.

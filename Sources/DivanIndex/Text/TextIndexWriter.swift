@@ -116,14 +116,12 @@ package struct TextIndexWriter {
                 bytes.extracting(batch.documents[$0].id), bytes.extracting(batch.documents[$1].id))
                 < 0
         }
-        let cursor = try BlockCursor(stores.documents, writer)
-        defer { cursor.close() }
+        let documents = try BlockLookup(stores.documents, writer)
+        defer { documents.close() }
         for place in known {
             let id = batch.bytes.span.extracting(batch.documents[place].id)
             var former: IndexedDocument?
-            if try cursor.seek(toAtLeast: id), cursor.isAt(id) {
-                try cursor.withValue { former = try IndexedDocument($0) }
-            }
+            _ = try documents.withValue(forKey: id) { former = try IndexedDocument($0) }
             if let former {
                 changes.append(
                     Change(place: place, ordinal: former.ordinal, former: former.numbers))

@@ -21,13 +21,13 @@ struct UnusedTerms {
         }
         var (edits, bytes) = (BlockEdits(), [UInt8]())
         let terms = try BlockCursor(stores.terms, writer)
-        let heads = try BlockCursor(stores.postings, writer)
+        let heads = try BlockLookup(stores.postings, writer)
         var found = try terms.seekToFirst()
         while found {
             try terms.withRow { term, row in
                 var key: [UInt8] = []
                 PostingKey.append(try TermNumbers.number(row), to: &key)
-                if try heads.seek(toAtLeast: key.span), heads.isAt(key.span) { return }
+                if try heads.contains(key.span) { return }
                 let start = bytes.count
                 bytes.append(copying: term)
                 edits.append(

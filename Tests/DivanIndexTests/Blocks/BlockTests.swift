@@ -58,6 +58,22 @@ private final class BlockFixture {
         }
     }
 
+    /// The values that look-ups of keys one after another find.
+    func values(of keys: [[UInt8]]) throws -> [[UInt8]?] {
+        try engine.read { reader in
+            let lookup = try BlockLookup(store, reader)
+            defer { lookup.close() }
+            return try keys.map { key in
+                var value: [UInt8]?
+                let isFound = try lookup.withValue(forKey: key.span) {
+                    value = [UInt8](copying: $0)
+                }
+                #expect(isFound == (value != nil))
+                return value
+            }
+        }
+    }
+
     func rows(descending: Bool = false) throws -> [(key: [UInt8], value: [UInt8])] {
         try read { cursor in
             var rows: [(key: [UInt8], value: [UInt8])] = []
@@ -107,6 +123,7 @@ struct BlockTests {
                 #expect(
                     try Self.isSame(fixture.rows(descending: true), fixture.sortedRows.reversed()))
                 try Self.compareSeeks(fixture, &random)
+                try Self.compareLookups(fixture, &random)
                 _ = try fixture.blocks()
             }
         }
@@ -173,6 +190,11 @@ struct BlockTests {
         ] {
             var rows = BlockRows()
             #expect(throws: IndexCorruption.self) { try rows.load(key: [0].span, block.span) }
+            let fixture = try BlockFixture()
+            try fixture.engine.write {
+                try $0.set(block.span, forKey: [0x30].span, in: fixture.store)
+            }
+            #expect(throws: IndexCorruption.self) { try fixture.values(of: [[0x61, 0x62]]) }
         }
     }
 
@@ -208,6 +230,22 @@ struct BlockTests {
             changes[key] = (kind, key, kind == .remove ? [] : value)
         }
         return changes.values.sorted { $0.key.precedes($1.key) }
+    }
+
+    /// Looks up keys that ascend, which go on where the key before was, and keys in any order.
+    private static func compareLookups(
+        _ fixture: BlockFixture, _ random: inout SeededRandom
+    ) throws {
+        let known = fixture.model.keys.shuffled(using: &random)
+        let some = known.prefix(Int.random(in: 0...known.count, using: &random))
+        let others = (0..<Int.random(in: 0...40, using: &random)).map { _ in someKey(&random) }
+        let longer = some.prefix(5).map { key in key + [UInt8(0)] }
+        let shorter = some.suffix(5).map { Array($0.dropLast()) }.filter { !$0.isEmpty }
+        let keys: [[UInt8]] = [Array(some), others, longer, shorter].flatMap { $0 }.shuffled(
+            using: &random)
+        for keys in [keys, keys.sorted { $0.precedes($1) }] {
+            #expect(try fixture.values(of: keys) == keys.map { fixture.model[$0] })
+        }
     }
 
     private static func compareSeeks(
