@@ -9,7 +9,8 @@
 //
 // The mapping is shared with the system, so it shows what is written into the file, and a page is only looked at by a
 // connection that knows how many there are. So the mapping is kept, and made anew when a page behind its end is wanted
-// and the file has that page.
+// and the file has that page. A transaction that adds pages asks for them again and again before any file has them, so
+// the size of the file is asked for at the first and then at each 64th of such pages.
 
 #include "files_vfs.h"
 
@@ -26,6 +27,8 @@ typedef struct {
     int count;
     // Whether a page behind the end of the mapping was wanted.
     int is_short;
+    // How many pages were not in the mapping since SQLite last looked at a new state of the file.
+    unsigned missing;
 } mapping;
 
 static sqlite3_vfs *real;
@@ -41,6 +44,7 @@ static int unmap(sqlite3_file *file, mapping *own) {
 
 static int has_page(sqlite3_file *file, mapping *own, sqlite3_int64 end) {
     sqlite3_int64 size = 0;
+    if (own->missing++ % 64) return 0;
     return end <= own->limit && own->real->xFileSize(file, &size) == SQLITE_OK && end <= size;
 }
 
@@ -59,7 +63,10 @@ static int fetch(sqlite3_file *file, sqlite3_int64 offset, int amount, void **fo
 
 static int unfetch(sqlite3_file *file, sqlite3_int64 offset, void *page) {
     mapping *own = mapping_of(file);
-    if (!page) return own->is_short ? unmap(file, own) : SQLITE_OK;
+    if (!page) {
+        own->missing = 0;
+        return own->is_short ? unmap(file, own) : SQLITE_OK;
+    }
     own->count--;
     return own->real->xUnfetch(file, offset, page);
 }
