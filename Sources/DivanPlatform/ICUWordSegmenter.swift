@@ -2,7 +2,6 @@
 
 internal import CICU
 public import DivanJSON
-internal import Synchronization
 
 /// Words by Unicode's rules (UAX 29) and ICU's dictionaries for Chinese, Japanese, Thai and others.
 ///
@@ -14,24 +13,18 @@ public final class ICUWordSegmenter: WordSegmenter {
     /// The library and its tables, as ``ICUCollator/version``.
     public var version: String { ICUCollator.root.version }
 
-    /// An iterator, which serves one thread at a time.
-    private final class Slot: Sendable {
-        let finder: Mutex<Finder>
+    private let finders: ThreadedPool<Finder>
 
-        init() { finder = Mutex(Finder()) }
+    private init() {
+        guard let finders = ThreadedPool({ Finder() }) else {
+            preconditionFailure("ICU cannot find words: its data library is missing.")
+        }
+        self.finders = finders
     }
-
-    /// About as many as there are cores that index at once.
-    private let slots: [Slot] = (0..<8).map { _ in Slot() }
-
-    private init() {}
 
     /// Returns where the words of a text lie.
     public func words(in text: Span<UInt8>) -> [Range<Int>] {
-        for slot in slots {
-            if let words = slot.finder.withLockIfAvailable({ $0.words(in: text) }) { return words }
-        }
-        return slots[0].finder.withLock { $0.words(in: text) }
+        finders.withOne { $0.words(in: text) }
     }
 
     /// Appends a text folded by NFKC_Casefold.
@@ -83,10 +76,8 @@ public final class ICUWordSegmenter: WordSegmenter {
 private struct Finder: ~Copyable {
     private let handle: OpaquePointer
 
-    init() {
-        guard let opened = unsafe divan_words_open() else {
-            preconditionFailure("ICU cannot find words: its data library is missing.")
-        }
+    init?() {
+        guard let opened = unsafe divan_words_open() else { return nil }
         unsafe handle = opened
     }
 

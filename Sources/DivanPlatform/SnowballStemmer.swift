@@ -2,40 +2,23 @@
 
 internal import CStemmer
 public import DivanJSON
-internal import Synchronization
 
 /// Stems by Snowball's algorithm for a language.
 ///
 /// Any thread may use it; it keeps several of Snowball's stemmers, which have state.
 public final class SnowballStemmer: WordStemmer {
-    /// One of Snowball's stemmers, which serves one thread at a time.
-    private final class Slot: Sendable {
-        let stemmer: Mutex<Stemmer>
-
-        init?(_ language: String) {
-            guard let stemmer = Stemmer(language: language) else { return nil }
-            self.stemmer = Mutex(stemmer)
-        }
-    }
-
-    /// About as many as there are cores that index at once.
-    private let slots: [Slot]
+    private let stemmers: ThreadedPool<Stemmer>
 
     /// Makes a stemmer; nil when there is no algorithm for the language.
     ///
     /// - Parameter language: The language as Snowball calls it, such as `english`.
     public init?(language: String) {
-        slots = (0..<8).compactMap { _ in Slot(language) }
-        guard !slots.isEmpty else { return nil }
+        guard let stemmers = ThreadedPool({ Stemmer(language: language) }) else { return nil }
+        self.stemmers = stemmers
     }
 
     /// Returns the stem of a word in lower case.
-    public func stem(of word: [UInt8]) -> [UInt8] {
-        for slot in slots {
-            if let stem = slot.stemmer.withLockIfAvailable({ $0.stem(of: word) }) { return stem }
-        }
-        return slots[0].stemmer.withLock { $0.stem(of: word) }
-    }
+    public func stem(of word: [UInt8]) -> [UInt8] { stemmers.withOne { $0.stem(of: word) } }
 }
 
 /// The one owner of Snowball's stemmer.

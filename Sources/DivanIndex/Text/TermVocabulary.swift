@@ -8,18 +8,27 @@ internal import Synchronization
 /// comes here for new ones only.
 package final class TermVocabulary: Sendable {
     private let table = Mutex(ByteTable())
+    /// Whether a thread has the table now: a hint.
+    private let isTaken = Atomic(false)
 
     /// Makes an empty vocabulary.
     package init() {}
 
     /// The number of a term, which gets one if it has none; nil when there are too many.
     package func number(of term: [UInt8]) -> UInt32? {
-        table.withLock { table in
+        // Another thread has the table for a tenth of a microsecond; the system takes several to let this one sleep until then.
+        var attempts = 0
+        while isTaken.load(ordering: .relaxed), attempts < Self.mostAttempts { attempts += 1 }
+        return table.withLock { table in
+            isTaken.store(true, ordering: .relaxed)
+            defer { isTaken.store(false, ordering: .relaxed) }
             if let known = table.number(of: term.span) { return UInt32(known) }
             guard table.count < DocumentTerms.mostTerms else { return nil }
             return table.add(term.span).map { UInt32($0) }
         }
     }
+
+    private static let mostAttempts = 1_000
 
     /// About how much memory it takes.
     package var size: Int { table.withLock { $0.size } }
