@@ -62,6 +62,8 @@ package enum DocumentTerms {
         var number: Int
         /// Where what tells how often, and where, begins.
         var start: Int
+        /// Where its places stand.
+        var places: Range<Int>
     }
 
     /// How many words the document has whose terms are given.
@@ -77,9 +79,10 @@ package enum DocumentTerms {
         var number = 0
         while offset < range.upperBound {
             number += Int(next(bytes, &offset))
-            body(Term(number: number, start: offset))
+            let start = offset
             _ = next(bytes, &offset)
             let size = Int(next(bytes, &offset))
+            body(Term(number: number, start: start, places: offset..<offset + size))
             offset += size
         }
     }

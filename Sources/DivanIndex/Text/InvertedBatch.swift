@@ -5,7 +5,8 @@ internal import DivanModel
 /// The postings of a batch of documents by term: for each term its documents in the order of their ordinals.
 ///
 /// Postings are counted, and then each is put where it belongs: nothing is compared, and a posting takes eight
-/// bytes beside those that it has in the batch.
+/// bytes beside those that it has in the batch. These lie far apart for documents that follow each other in a list, so most
+/// postings carry their places along, which are few.
 struct InvertedBatch {
     /// A posting that an index loses.
     struct Gone {
@@ -13,12 +14,29 @@ struct InvertedBatch {
         var ordinal: UInt64
     }
 
-    /// A posting of the batch.
+    /// A posting of the batch: which of the documents, in 27 bits, as no batch has more; how many bytes its places take, in
+    /// three bits, and these; or none, and where what tells how often, and where, stands in the document's value.
     private struct Entry {
-        /// Which of the documents.
-        var document: UInt32
-        /// Where what tells how often, and where, stands in the document's value, which has less than 4 GB.
-        var start: UInt32
+        private static let sizeBits: UInt64 = 3
+        private static let contentBits: UInt64 = 34
+        private let packed: UInt64
+
+        init(document: Int, places: ShortPlaces?, start: Int) {
+            let (size, content) = places.map { ($0.size, UInt64($0.bytes)) } ?? (0, UInt64(start))
+            packed =
+                (UInt64(document) << Self.sizeBits | UInt64(size)) << Self.contentBits | content
+        }
+
+        var document: Int { Int(packed >> (Self.contentBits + Self.sizeBits)) }
+
+        /// The places, if it carries them along.
+        var places: ShortPlaces? {
+            let size = Int(packed >> Self.contentBits & 7)
+            return size == 0
+                ? nil : ShortPlaces(size: size, bytes: UInt32(truncatingIfNeeded: packed))
+        }
+
+        var start: Int { Int(packed & (1 << Self.contentBits - 1)) }
     }
 
     let bytes: [UInt8]
@@ -60,11 +78,13 @@ struct InvertedBatch {
         // First where the postings of each term begin, which moves on to where they end.
         var total = 0
         for number in counts.indices { (counts[number], total) = (total, total + counts[number]) }
-        var entries = [Entry](repeating: Entry(document: 0, start: 0), count: total)
+        var entries = [Entry](
+            repeating: Entry(document: 0, places: nil, start: 0), count: total)
         values { document, value in
             DocumentTerms.forEach(span, in: value) { term in
                 entries[counts[term.number]] = Entry(
-                    document: UInt32(document), start: UInt32(term.start - value.lowerBound))
+                    document: document, places: ShortPlaces(span, term.places),
+                    start: term.start - value.lowerBound)
                 counts[term.number] += 1
             }
         }
@@ -78,30 +98,51 @@ struct InvertedBatch {
     /// The terms of the vocabulary that the batch has.
     var terms: [Int] { ends.indices.filter { !postings($0).isEmpty } }
 
+    /// The same in the order of the index's numbers.
+    var termsByNumber: [Int] {
+        var order: [UInt64] = []
+        var sorter = NumberSorter()
+        let terms = terms
+        // Far fewer numbers than any index gives fit beside the places of the terms.
+        guard terms.allSatisfy({ numbers[$0] < 1 << 36 }), terms.count < 1 << 28 else {
+            return terms.sorted { numbers[$0] < numbers[$1] }
+        }
+        for (place, term) in terms.enumerated() {
+            order.append(numbers[term] << 28 | UInt64(place))
+        }
+        sorter.sort(&order, below: 28)
+        return order.map { terms[Int($0 & (1 << 28 - 1))] }
+    }
+
     /// The postings of a term of the vocabulary.
     func postings(_ term: Int) -> Range<Int> { (term == 0 ? 0 : ends[term - 1])..<ends[term] }
 
     /// The ordinal of a posting's document.
-    func ordinal(_ posting: Int) -> UInt64 { ordinals[Int(entries[posting].document)] }
+    func ordinal(_ posting: Int) -> UInt64 { ordinals[entries[posting].document] }
 
     /// Adds a posting to those of a block.
     func add(_ posting: Int, to packer: inout PostingPacker) {
-        let (frequency, places) = content(of: posting)
-        packer.append(ordinal(posting), frequency, bytes.span.extracting(places))
+        let entry = entries[posting]
+        if let places = entry.places {
+            packer.append(ordinals[entry.document], places)
+        } else {
+            let (frequency, places) = content(of: entry)
+            packer.append(ordinals[entry.document], frequency, bytes.span.extracting(places))
+        }
     }
 
     /// Whether a block has a posting as it is here.
     func isKnown(
         _ posting: Int, to block: PostingBlock, from position: inout PostingBlock.Position
     ) throws -> Bool {
-        let (frequency, places) = content(of: posting)
-        return try block.has(
-            ordinal(posting), frequency, bytes.span.extracting(places), from: &position)
+        let entry = entries[posting]
+        let ordinal = ordinals[entry.document]
+        if let places = entry.places { return try block.has(ordinal, places, from: &position) }
+        let (frequency, places) = content(of: entry)
+        return try block.has(ordinal, frequency, bytes.span.extracting(places), from: &position)
     }
 
-    private func content(of posting: Int) -> (frequency: UInt64, places: Range<Int>) {
-        let entry = entries[posting]
-        return DocumentTerms.posting(
-            bytes.span, at: starts[Int(entry.document)] + Int(entry.start))
+    private func content(of entry: Entry) -> (frequency: UInt64, places: Range<Int>) {
+        DocumentTerms.posting(bytes.span, at: starts[entry.document] + entry.start)
     }
 }

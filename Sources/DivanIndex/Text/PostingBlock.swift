@@ -222,18 +222,41 @@ struct PostingBlock {
         _ ordinal: UInt64, _ frequency: UInt64, _ encoded: Span<UInt8>,
         from position: inout Position
     ) throws -> Bool {
-        let (own, bytes) = (ordinals.span, bytes.span)
+        let bytes = bytes.span
+        guard let found = try find(ordinal, frequency, from: position),
+            encoded.count <= bytes.count - found.offset,
+            compare(bytes.extracting(found.offset..<found.offset + encoded.count), encoded) == 0
+        else { return false }
+        position = Position(index: found.index + 1, offset: found.offset + encoded.count)
+        return true
+    }
+
+    /// The same for places that take few bytes.
+    func has(_ ordinal: UInt64, _ encoded: ShortPlaces, from position: inout Position) throws
+        -> Bool
+    {
+        guard let found = try find(ordinal, encoded.frequency, from: position),
+            encoded.size <= bytes.count - found.offset
+        else { return false }
+        for index in 0..<encoded.size where bytes[found.offset + index] != encoded[index] {
+            return false
+        }
+        position = Position(index: found.index + 1, offset: found.offset + encoded.size)
+        return true
+    }
+
+    /// Where the places of a posting begin; nil where the block has another one, or none.
+    private func find(_ ordinal: UInt64, _ frequency: UInt64, from position: Position) throws
+        -> Position?
+    {
+        let own = ordinals.span
         var (index, offset) = (position.index, position.offset)
         let next = firstIndex(in: own, from: index, notBelow: ordinal)
         guard next < own.count, own[next] == ordinal, frequencies[next] == frequency else {
-            return false
+            return nil
         }
-        try Self.pass(frequencies.span, to: next, &index, bytes, &offset)
-        guard encoded.count <= bytes.count - offset,
-            compare(bytes.extracting(offset..<offset + encoded.count), encoded) == 0
-        else { return false }
-        position = Position(index: next + 1, offset: offset + encoded.count)
-        return true
+        try Self.pass(frequencies.span, to: next, &index, bytes.span, &offset)
+        return Position(index: next, offset: offset)
     }
 
     /// Appends the places of documents that the block has.

@@ -62,12 +62,11 @@ struct PostingMerge {
     mutating func apply(
         _ batch: InvertedBatch, _ gone: [InvertedBatch.Gone], newFrom firstNew: UInt64
     ) throws {
-        var parts: [Part] = batch.terms.map { term in
+        let parts = batch.termsByNumber.map { term in
             let number = batch.numbers[term]
             return Part(
                 number: number, put: batch.postings(term), gone: 0..<0, isNew: number >= firstNew)
         }
-        parts.sort { $0.number < $1.number }
         for part in Self.adding(gone, to: parts) {
             try merge(part, batch, gone)
             if bytes.count > Self.largestWait { try write() }

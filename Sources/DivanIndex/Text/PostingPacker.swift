@@ -37,9 +37,21 @@ struct PostingPacker {
     ///   - frequency: How often it has the term.
     ///   - encoded: Its places, as a block has them.
     mutating func append(_ ordinal: UInt64, _ frequency: UInt64, _ encoded: Span<UInt8>) {
+        let start = places.count
         places.append(copying: encoded)
+        append(ordinal, frequency, placesFrom: start)
+    }
+
+    /// Adds the next posting.
+    mutating func append(_ ordinal: UInt64, _ encoded: ShortPlaces) {
+        let start = places.count
+        for index in 0..<encoded.size { places.append(encoded[index]) }
+        append(ordinal, encoded.frequency, placesFrom: start)
+    }
+
+    private mutating func append(_ ordinal: UInt64, _ frequency: UInt64, placesFrom start: Int) {
         let gap = ordinal - (postings.last?.ordinal ?? 0)
-        var size = Varint.length(of: gap << 1) + encoded.count
+        var size = Varint.length(of: gap << 1) + places.count - start
         if frequency > 1 { size += Varint.length(of: frequency - 2) }
         postings.append(
             Posting(

@@ -17,7 +17,7 @@ struct TermNumbers {
     ) throws {
         numbers = [UInt64](repeating: 0, count: vocabulary.count)
         firstNew = totals.nextNumber
-        let terms = batch.terms.sorted { vocabulary.precedes($0, $1) }
+        let terms = vocabulary.sorted(batch.terms)
         var new: [Int] = []
         let known = try BlockLookup(stores.terms, writer)
         defer { known.close() }
@@ -30,10 +30,7 @@ struct TermNumbers {
                 if !isKnown { new.append(term) }
             }
         }
-        let ranked = new.sorted {
-            (batch.postings($1).count, $0) < (batch.postings($0).count, $1)
-        }
-        for term in ranked {
+        for term in Self.byFrequency(new, batch) {
             numbers[term] = totals.nextNumber
             totals.nextNumber += 1
         }
@@ -50,6 +47,18 @@ struct TermNumbers {
                 of: bytes)
         }
         _ = try stores.terms.edit(edits, of: bytes, writer)
+    }
+
+    /// Terms in the order in which they get their numbers.
+    private static func byFrequency(_ terms: [Int], _ batch: InvertedBatch) -> [Int] {
+        // A batch has fewer postings of a term than a term has numbers.
+        let most = UInt64(DocumentTerms.mostTerms)
+        var ranks = terms.map { term in
+            (most - min(most, UInt64(batch.postings(term).count))) * most + UInt64(term)
+        }
+        var sorter = NumberSorter()
+        sorter.sort(&ranks)
+        return ranks.map { Int($0 % most) }
     }
 
     /// Reads a row of the store `terms`.

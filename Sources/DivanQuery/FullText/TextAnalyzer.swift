@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanIndex
 internal import DivanJSON
 internal import DivanPlatform
 internal import Synchronization
@@ -21,7 +22,7 @@ struct TextAnalyzer: Sendable {
 
     private let segmenter: any WordSegmenter = ICUWordSegmenter.shared
     private let stemmer: (any WordStemmer)?
-    private let stopWords: NameSet
+    private let stopWords: WordTable
     private let ignoresAccents: Bool
 
     /// What terms depend on beside the options.
@@ -29,7 +30,7 @@ struct TextAnalyzer: Sendable {
 
     init(_ options: FullTextOptions) {
         stemmer = options.language.flatMap { TextStemmers.stemmer($0.name) }
-        stopWords = options.language == .english ? StopWords.english : []
+        stopWords = options.language == .english ? StopWords.english : WordTable()
         ignoresAccents = options.ignoresAccents
     }
 
@@ -38,7 +39,10 @@ struct TextAnalyzer: Sendable {
         let bytes = Array(text.utf8)
         var ranges: [Range<Int>] = []
         appendWords(in: bytes.span, to: &ranges)
-        return ranges.map { Word(range: $0, term: term(of: Array(bytes[$0]))) }
+        return ranges.map { range in
+            let term = term(of: Array(bytes[range]))
+            return Word(range: range, term: term.map { String(decoding: $0, as: UTF8.self) })
+        }
     }
 
     /// Appends where the words of a text lie.
@@ -50,17 +54,17 @@ struct TextAnalyzer: Sendable {
     }
 
     /// What a word becomes; nil when it is left out.
-    func term(of word: [UInt8]) -> String? {
+    func term(of word: [UInt8]) -> [UInt8]? {
         var folded = fold(word, decomposing: false)
-        if !stopWords.isEmpty, stopWords.contains(String(decoding: folded, as: UTF8.self)) {
-            return nil
-        }
+        guard stopWords.value(of: 0..<folded.count, in: folded.span) == nil else { return nil }
         if let stemmer { folded = stemmer.stem(of: folded) }
         return finished(folded)
     }
 
     /// What the beginning of a word becomes: it has no stem.
-    func prefix(of word: String) -> String { finished(fold(Array(word.utf8), decomposing: false)) }
+    func prefix(of word: String) -> String {
+        String(decoding: finished(fold(Array(word.utf8), decomposing: false)), as: UTF8.self)
+    }
 
     /// The most bytes of a word that count: a text may be one word, and a term is a key.
     static let longestWord = 1_024
@@ -80,15 +84,13 @@ struct TextAnalyzer: Sendable {
         return Self.withPlainApostrophes(folded)
     }
 
-    private func finished(_ folded: [UInt8]) -> String {
-        guard ignoresAccents, folded.contains(where: { $0 >= 0x80 }) else {
-            return String(decoding: folded, as: UTF8.self)
-        }
+    private func finished(_ folded: [UInt8]) -> [UInt8] {
+        guard ignoresAccents, folded.contains(where: { $0 >= 0x80 }) else { return folded }
         // What is composed cannot be told from its mark, so it is taken apart first.
         let text = String(decoding: fold(folded, decomposing: true), as: UTF8.self)
         var plain = String.UnicodeScalarView()
         for scalar in text.unicodeScalars where !Self.isAccent(scalar) { plain.append(scalar) }
-        return String(plain)
+        return Array(String(plain).utf8)
     }
 
     /// Marks that a reader may leave out. Others, such as the vowel signs of Indian scripts, are as
@@ -136,11 +138,20 @@ enum TextStemmers {
 
 /// Words so common that finding them tells nothing.
 enum StopWords {
-    static let english = NameSet(
+    static let english = table(
         """
         a about an and are as at be been but by can could did do does for from had has have he her
         him his how i if in into is it its me my no nor not of on or our out she so than that the
         their them then there these they this those to too us was we were what when where which who
         why will with would you your
-        """.split(whereSeparator: \.isWhitespace).map(String.init))
+        """)
+
+    private static func table(_ text: String) -> WordTable {
+        let bytes = Array(text.utf8)
+        var words = WordTable()
+        for word in bytes.split(whereSeparator: { $0 <= UInt8(ascii: " ") }) {
+            _ = words.add(word.startIndex..<word.endIndex, in: bytes.span, 0)
+        }
+        return words
+    }
 }

@@ -11,14 +11,12 @@ internal import DivanStorage
 struct TextWorker: Sendable {
     private static let leftOut = UInt32.max
     /// The most bytes of words that it keeps.
-    private static let largestTable = 4 << 20
+    private static let largestTable = 6 << 20
 
     private let analyzer: TextAnalyzer
     private let vocabulary: TermVocabulary
-    /// The words that it has met, as they stand in texts.
-    private var words = ByteTable()
-    /// The terms of these words by their numbers in the vocabulary.
-    private var terms: [UInt32] = []
+    /// The words that it has met, as they stand in texts, with the numbers of their terms in the vocabulary.
+    private var words = WordTable()
     private var occurrences: [UInt64] = []
     private var sorter = NumberSorter()
     private var ranges: [Range<Int>] = []
@@ -30,7 +28,7 @@ struct TextWorker: Sendable {
     }
 
     /// About how much memory it takes.
-    var size: Int { words.size + 4 * terms.count + 8 * occurrences.capacity + sorter.size }
+    var size: Int { words.size + 8 * occurrences.capacity + sorter.size }
 
     /// Begins a document.
     mutating func begin() {
@@ -38,7 +36,6 @@ struct TextWorker: Sendable {
         place = 0
         guard words.size > Self.largestTable else { return }
         words.removeAll()
-        terms.removeAll(keepingCapacity: true)
     }
 
     /// Adds the words of a text.
@@ -47,7 +44,7 @@ struct TextWorker: Sendable {
         analyzer.appendWords(in: text, to: &ranges)
         for range in ranges {
             // A word that is left out keeps its place, so that phrases with it can be found.
-            let term = term(of: text.extracting(range))
+            let term = words.value(of: range, in: text) ?? meet(range, in: text)
             if term != Self.leftOut, place < DocumentTerms.mostPlaces {
                 occurrences.append(DocumentTerms.occurrence(of: term, at: place))
             }
@@ -56,11 +53,12 @@ struct TextWorker: Sendable {
         place += FullTextIndex.gap
     }
 
-    private mutating func term(of word: Span<UInt8>) -> UInt32 {
-        if let known = words.number(of: word) { return terms[known] }
-        let term = analyzer.term(of: [UInt8](copying: word))
-        let number = term.flatMap { vocabulary.number(of: Array($0.utf8)) } ?? Self.leftOut
-        if words.add(word) != nil { terms.append(number) }
+    /// Finds out the term of a word that was not met before.
+    private mutating func meet(_ range: Range<Int>, in text: Span<UInt8>) -> UInt32 {
+        let term = analyzer.term(of: [UInt8](copying: text.extracting(range)))
+        let number = term.flatMap { vocabulary.number(of: $0) } ?? Self.leftOut
+        // A word that finds no room is met again.
+        _ = words.add(range, in: text, number)
         return number
     }
 
