@@ -78,6 +78,53 @@ import Testing
         }
     }
 
+    /// Runs transactions of which some fail, since a write of the system fails. Those that do not are in `rows`.
+    ///
+    /// - Returns: How many failed.
+    private func writeStubbornly(
+        _ engine: SQLiteEngine, _ rows: inout [Int64: [UInt8]], _ random: inout SeededRandom
+    ) throws -> Int {
+        var failed = 0
+        for _ in 0..<12 {
+            do { try transaction(engine, &rows, &random) } catch let error as StorageError {
+                #expect(error.code == .full || error.code == .io)
+                failed += 1
+            }
+        }
+        return failed
+    }
+
+    /// Below Divan's own file system, which the recordings of other suites take the place of.
+    @Test(.enabled(if: Machine.has("/proc/self/fd"), "It needs /proc."))
+    func
+        `whichever write of the system fails, the files hold what was committed, and writing goes on`()
+        throws
+    {
+        try PowerLossRecorder.alone {
+            var (number, failed, committed) = (1, 0, 0)
+            for round in Soak.rounds(test: 60, soak: 1_500) {
+                let scratch = try ScratchDirectory()
+                let engine = try scratch.open { $0.writerCacheSize = 256 << 10 }
+                defer { engine.close() }
+                var random = SeededRandom(seed: Soak.seed, UInt64(round))
+                var rows: [Int64: [UInt8]] = [:]
+                try transaction(engine, &rows, &random)
+                try FailingWrites.fail(
+                    number, count: [1, 2, 40][round % 3], with: round % 2 == 0 ? ENOSPC : EIO,
+                    in: scratch.path
+                ) {
+                    let count = try writeStubbornly(engine, &rows, &random)
+                    (failed, committed) = (failed + count, committed + 12 - count)
+                }
+                #expect(try rowsOfCopy(scratch) == rows, "write \(number) of round \(round)")
+                try transaction(engine, &rows, &random)
+                #expect(try rowsOfCopy(scratch) == rows, "write \(number) of round \(round)")
+                number = 1 + random.below(round < 30 ? 60 : 4_000)
+            }
+            #expect(failed > 30 && committed > 100)
+        }
+    }
+
     @Test(.enabled(if: Machine.has("/proc/thread-self/io"), "It needs /proc."))
     func `a frame is one call of the system`() throws {
         /// How many calls of this thread have written.

@@ -40,4 +40,9 @@ enum { divan_loss_all = 0, divan_loss_nothing = 1, divan_loss_some_sectors = 2 }
 // or an errno.
 int divan_recording_replay(int event, int loss, uint64_t seed, const char *target);
 
+// Makes the system's write with this number, counted from 1, of the files below a directory write half of what it is
+// given, and the next `count` fail with an errno; 0 for none any more. This lies below all file systems of SQLite's,
+// and below recordings. Returns whether the write that was set before has come, or -1 for a system that has none of this.
+int divan_failing_writes(const char *directory, int number, int count, int error);
+
 #endif
