@@ -110,15 +110,9 @@ struct PostingMerge {
     private mutating func merge(
         _ part: Part, _ batch: InvertedBatch, _ gone: [InvertedBatch.Gone]
     ) throws {
+        if part.isNew { return putNew(part, batch) }
         var head = Head()
-        let count: UInt64
-        if part.isNew {
-            for posting in part.put { batch.add(posting, to: &packer) }
-            pack(part.number, at: nil, isLast: true, &head)
-            count = UInt64(part.put.count)
-        } else {
-            count = try mergeBlocks(part, batch, gone, &head)
-        }
+        let count = try mergeBlocks(part, batch, gone, &head)
         if head.isStored, count == head.documentCount, !head.isChanged { return }
         let start = bytes.count
         PostingKey.append(part.number, to: &bytes)
@@ -129,11 +123,33 @@ struct PostingMerge {
         } else if head.isStored {
             emptied += 1
         }
-        if !part.isNew, !head.isStored, count > 0 { revived += 1 }
+        if !head.isStored, count > 0 { revived += 1 }
         guard count > 0 || head.isStored else { return }
         edits.append(
             count == 0 ? .remove : head.isStored ? .replace : .put, at: start,
             keySize: keyEnd - start, valueSize: bytes.count - keyEnd, of: bytes)
+    }
+
+    /// Stages the blocks of a term that is new in the index.
+    private mutating func putNew(_ part: Part, _ batch: InvertedBatch) {
+        for posting in part.put { batch.add(posting, to: &packer) }
+        var isHead = true
+        packer.forEachBlock(isLast: true) { ordinal, block in
+            let start = bytes.count
+            if isHead {
+                PostingKey.append(part.number, to: &bytes)
+            } else {
+                PostingKey.append(part.number, ordinal, to: &bytes)
+            }
+            let keyEnd = bytes.count
+            if isHead { Varint.append(UInt64(part.put.count), to: &bytes) }
+            packer.append(block, to: &bytes)
+            edits.append(
+                .put, at: start, keySize: keyEnd - start, valueSize: bytes.count - keyEnd,
+                of: bytes)
+            isHead = false
+        }
+        packer.removeAll()
     }
 
     /// Merges into the blocks of a term that has some, and returns how many documents have it then.
@@ -267,16 +283,19 @@ struct PostingMerge {
             head.block = PostingPacker.emptyBlock
             head.isChanged = true
         }
-        packer.forEachBlock(isLast: isLast) { ordinal, packed in
+        packer.forEachBlock(isLast: isLast) { ordinal, block in
             defer { isFirst = false }
-            if isFirst, place == nil { return head.block = packed }
+            if isFirst, place == nil {
+                head.block.removeAll()
+                return packer.append(block, to: &head.block)
+            }
             let start = bytes.count
             PostingKey.append(number, isFirst ? place ?? ordinal : ordinal, to: &bytes)
             let keyEnd = bytes.count
-            bytes.append(copying: packed.span)
+            packer.append(block, to: &bytes)
             edits.append(
                 isFirst ? .replace : .put, at: start, keySize: keyEnd - start,
-                valueSize: packed.count, of: bytes)
+                valueSize: bytes.count - keyEnd, of: bytes)
         }
         if packer.isEmpty, let place {
             let start = bytes.count

@@ -64,8 +64,8 @@ struct PostingPacker {
     /// - Parameters:
     ///   - isLast: Whether no block of the term follows. Then blocks are filled, since new documents are added
     ///     behind; else they are made alike, since whatever is added comes in between.
-    ///   - body: Gets the ordinal of a block's first document, and the block without the count of a head.
-    func forEachBlock(isLast: Bool, _ body: (UInt64, [UInt8]) throws -> Void) rethrows {
+    ///   - body: Gets the ordinal of a block's first document, and what the block is made of.
+    func forEachBlock(isLast: Bool, _ body: (UInt64, Block) throws -> Void) rethrows {
         let parts = max(1, (size + Self.largestBlock - 1) / Self.largestBlock)
         let target = isLast ? Self.largestBlock : size / parts + 1
         var (first, placesStart) = (0, 0)
@@ -76,27 +76,38 @@ struct PostingPacker {
                 end += 1
             } while end < postings.count && packed < target
                 && packed + postings[end].size <= Self.largestBlock
-            try body(postings[first].ordinal, block(first..<end, placesStart))
+            try body(
+                postings[first].ordinal, Block(postings: first..<end, placesStart: placesStart))
             (first, placesStart) = (end, postings[end - 1].placesEnd)
         }
     }
 
-    private func block(_ range: Range<Int>, _ placesStart: Int) -> [UInt8] {
-        var (documents, before) = ([UInt8](), UInt64(0))
-        for posting in postings[range] {
-            let isSeveral = posting.frequency > 1
-            Varint.append((posting.ordinal - before) << 1 | (isSeveral ? 1 : 0), to: &documents)
-            if isSeveral { Varint.append(posting.frequency - 2, to: &documents) }
+    /// The postings of a block, and where their places begin.
+    struct Block {
+        fileprivate var postings: Range<Int>
+        fileprivate var placesStart: Int
+    }
+
+    /// Appends a block without the count of a head.
+    func append(_ block: Block, to bytes: inout [UInt8]) {
+        let postings = postings[block.postings]
+        let placesEnd = postings.last?.placesEnd ?? block.placesStart
+        var (size, before) = (0, UInt64(0))
+        for posting in postings {
+            size += Varint.length(of: (posting.ordinal - before) << 1)
+            if posting.frequency > 1 { size += Varint.length(of: posting.frequency - 2) }
             before = posting.ordinal
         }
-        let placesEnd = range.isEmpty ? placesStart : postings[range.upperBound - 1].placesEnd
-        var block: [UInt8] = []
-        block.reserveCapacity(documents.count + placesEnd - placesStart + 8)
-        Varint.append(UInt64(range.count), to: &block)
-        Varint.append(UInt64(documents.count), to: &block)
-        block.append(copying: documents.span)
-        block.append(copying: places.span.extracting(placesStart..<placesEnd))
-        return block
+        Varint.append(UInt64(postings.count), to: &bytes)
+        Varint.append(UInt64(size), to: &bytes)
+        before = 0
+        for posting in postings {
+            let isSeveral = posting.frequency > 1
+            Varint.append((posting.ordinal - before) << 1 | (isSeveral ? 1 : 0), to: &bytes)
+            if isSeveral { Varint.append(posting.frequency - 2, to: &bytes) }
+            before = posting.ordinal
+        }
+        bytes.append(copying: places.span.extracting(block.placesStart..<placesEnd))
     }
 
     /// A block without postings.
