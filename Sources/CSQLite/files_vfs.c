@@ -10,7 +10,7 @@
 // The mapping is shared with the system, so it shows what is written into the file, and a page is only looked at by a
 // connection that knows how many there are. So the mapping is kept, and made anew when a page behind its end is wanted
 // and the file has that page. A transaction that adds pages asks for them again and again before any file has them, so
-// the size of the file is asked for at the first and then at each 64th of such pages.
+// the size of the file is asked for at the first and then at every 64th such page.
 
 #include "files_vfs.h"
 
@@ -27,7 +27,7 @@ typedef struct {
     int count;
     // Whether a page behind the end of the mapping was wanted.
     int is_short;
-    // How many pages were not in the mapping since SQLite last looked at a new state of the file.
+    // How often a wanted page was not in the mapping since SQLite last looked at a new state of the file.
     unsigned missing;
 } mapping;
 
@@ -44,14 +44,14 @@ static int unmap(sqlite3_file *file, mapping *own) {
 
 static int has_page(sqlite3_file *file, mapping *own, sqlite3_int64 end) {
     sqlite3_int64 size = 0;
-    if (own->missing++ % 64) return 0;
-    return end <= own->limit && own->real->xFileSize(file, &size) == SQLITE_OK && end <= size;
+    if (end > own->limit || own->missing++ % 64) return 0;
+    return own->real->xFileSize(file, &size) == SQLITE_OK && end <= size;
 }
 
 static int fetch(sqlite3_file *file, sqlite3_int64 offset, int amount, void **found) {
     mapping *own = mapping_of(file);
     int code = own->real->xFetch(file, offset, amount, found);
-    if (code == SQLITE_OK && !*found && has_page(file, own, offset + amount)) {
+    if (code == SQLITE_OK && !*found && (own->is_short || has_page(file, own, offset + amount))) {
         own->is_short = 1;
         // Pages that are looked at are in the mapping that would go.
         if (own->count == 0 && (code = unmap(file, own)) == SQLITE_OK)
