@@ -225,12 +225,12 @@ package struct EmissionBatch: Sendable {
         }
         if isUnique { return Array(documents.indices) }
         var seen: Set<ArraySlice<UInt8>> = []
-        var places = Array(count..<documents.count)
+        var places: [Int] = []
         for place in (0..<count).reversed()
         where seen.insert(bytes[documents[place].id]).inserted {
             places.append(place)
         }
-        return places.reversed()
+        return places.reversed() + (count..<documents.count)
     }
 
     /// Numbers the rows of a document that have the same key.

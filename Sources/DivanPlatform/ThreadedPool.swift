@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Several of a thing that has state, each of which serves one thread at a time: any thread gets one that is free.
 ///
-/// To try a lock that is taken is a call of the system, so a thread takes a mark first.
+/// On Linux, to try a lock that is taken is a call of the system, so a thread takes a mark first.
 final class ThreadedPool<Thing: ~Copyable>: Sendable {
     private final class Place: Sendable {
         let thing: Mutex<Thing>

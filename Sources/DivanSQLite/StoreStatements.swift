@@ -18,7 +18,7 @@ final class StoreStatements {
     let name: StoreName
     /// The statements that are kept and not in use.
     private var kept = KeptStatements()
-    /// Further ones of operations that several cursors did at once: to prepare one takes as long as several look-ups.
+    /// More statements of operations that several cursors had in use at once: preparing one takes as long as several look-ups.
     private var spare: [(operation: Operation, statement: Statement)] = []
     private static let mostSpare = 16
     /// The transaction that found no table; within one, only its own `createTable` makes one.

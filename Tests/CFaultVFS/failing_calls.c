@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +22,10 @@ static int is_inside(int descriptor) {
     char link[64], path[PATH_MAX];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = readlink(link, path, sizeof path - 1);
-    return length > 0 && strncmp(path, directory, strlen(directory)) == 0;
+    if (length <= 0) return 0;
+    path[length] = 0;
+    size_t prefix = strlen(directory);
+    return strncmp(path, directory, prefix) == 0 && path[prefix] == '/';
 }
 
 static ssize_t failing_write(int descriptor, const void *bytes, size_t count, off_t offset) {
@@ -38,18 +42,20 @@ static ssize_t failing_write(int descriptor, const void *bytes, size_t count, of
 }
 
 int divan_failing_writes(const char *inside, int number, int count, int error) {
+    // One of them is what SQLite was built with.
+    const char *names[] = {"pwrite", "pwrite64"};
     sqlite3_vfs *system = sqlite3_vfs_find("unix");
-    if (!system || strlen(inside) >= sizeof directory) return -1;
+    char path[PATH_MAX] = "";
+    if (!system || (number > 0 && !realpath(inside, path))) return -1;
+    if (!system->xGetSystemCall(system, names[0]) && !system->xGetSystemCall(system, names[1])) return -1;
     pthread_mutex_lock(&mutex);
-    strcpy(directory, inside);
+    strcpy(directory, path);
     int came = seen >= first && first > 0;
     first = number;
     last = number + count;
     failure = error;
     seen = 0;
     pthread_mutex_unlock(&mutex);
-    // One of them is what SQLite was built with.
-    const char *names[] = {"pwrite", "pwrite64"};
     for (int i = 0; i < 2; i++)
         system->xSetSystemCall(system, names[i], number > 0 ? (sqlite3_syscall_ptr)failing_write : NULL);
     return came;

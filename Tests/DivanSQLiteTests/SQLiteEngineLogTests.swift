@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Runs transactions of which some fail, since a write of the system fails. Those that do not are in `rows`.
+    /// Runs transactions of which some fail, since a write of the system fails. What the others wrote is in `rows`.
     ///
     /// - Returns: How many failed.
     private func writeStubbornly(
@@ -94,7 +94,7 @@ import Testing
         return failed
     }
 
-    /// Below Divan's own file system, which the recordings of other suites take the place of.
+    /// The failures come below Divan's own file system; recordings of other suites replace it.
     @Test(.enabled(if: Machine.has("/proc/self/fd"), "It needs /proc."))
     func
         `whichever write of the system fails, the files hold what was committed, and writing goes on`()

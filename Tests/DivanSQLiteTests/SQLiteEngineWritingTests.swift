@@ -21,6 +21,38 @@ import Testing
         try second.write { try $0.removeAll(in: store) }
     }
 
+    @Test
+    func
+        `statements that were kept for many cursors are of no harm when another connection drops the store`()
+        throws
+    {
+        let scratch = try ScratchDirectory()
+        let (reading, writing) = (try scratch.open(), try scratch.open())
+        let (rows, same) = (
+            reading.store(StoreName("rows", .bytes)), writing.store(StoreName("rows", .bytes))
+        )
+        func found() throws -> Set<[UInt8]?> {
+            try reading.read { reader in
+                let cursors = try (0..<20).map { _ in try reader.cursor(in: rows) }
+                var values: Set<[UInt8]?> = []
+                for cursor in cursors {
+                    var value: [UInt8]?
+                    if try cursor.seekToFirst() {
+                        try cursor.withValue { value = [UInt8](copying: $0) }
+                    }
+                    values.insert(value)
+                }
+                return values
+            }
+        }
+        for round in UInt8(1)...4 {
+            try writing.write { try $0.set([round].span, forKey: [1].span, in: same) }
+            #expect(try found() == [[round]])
+            try writing.write { try $0.drop(same) }
+            #expect(try found() == [nil])
+        }
+    }
+
     @Test(arguments: [StorageOptions.Durability.normal, .full])
     func `commits survive a copy of the files as they stand`(
         _ durability: StorageOptions.Durability

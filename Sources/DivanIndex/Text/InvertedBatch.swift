@@ -15,13 +15,15 @@ struct InvertedBatch {
     }
 
     /// A posting of the batch: which of the documents, in 27 bits, as no batch has more; how many bytes its places take, in
-    /// three bits, and these; or none, and where what tells how often, and where, stands in the document's value.
+    /// three bits, and these; or 0, and where its frequency and places begin in the document's value.
     private struct Entry {
         private static let sizeBits: UInt64 = 3
         private static let contentBits: UInt64 = 34
         private let packed: UInt64
 
         init(document: Int, places: ShortPlaces?, start: Int) {
+            precondition(
+                document < 1 << 27 && start < 1 << Self.contentBits, "A batch is too large.")
             let (size, content) = places.map { ($0.size, UInt64($0.bytes)) } ?? (0, UInt64(start))
             packed =
                 (UInt64(document) << Self.sizeBits | UInt64(size)) << Self.contentBits | content
@@ -103,7 +105,7 @@ struct InvertedBatch {
         var order: [UInt64] = []
         var sorter = NumberSorter()
         let terms = terms
-        // Far fewer numbers than any index gives fit beside the places of the terms.
+        // An index gives far fewer numbers than fit beside the places of the terms.
         guard terms.allSatisfy({ numbers[$0] < 1 << 36 }), terms.count < 1 << 28 else {
             return terms.sorted { numbers[$0] < numbers[$1] }
         }

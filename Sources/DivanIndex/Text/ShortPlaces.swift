@@ -11,7 +11,7 @@ struct ShortPlaces {
 
     init(size: Int, bytes: UInt32) { (self.size, self.bytes) = (size, bytes) }
 
-    /// Copies places; nil when they are longer.
+    /// Copies places; nil when there are none, or they are longer.
     @inline(__always)
     init?(_ text: Span<UInt8>, _ places: Range<Int>) {
         guard places.count <= Self.mostBytes, !places.isEmpty else { return nil }

@@ -51,7 +51,7 @@ struct TermNumbers {
 
     /// Terms in the order in which they get their numbers.
     private static func byFrequency(_ terms: [Int], _ batch: InvertedBatch) -> [Int] {
-        // A batch has fewer postings of a term than a term has numbers.
+        // A batch has fewer postings of a term than there may be terms; more would count alike.
         let most = UInt64(DocumentTerms.mostTerms)
         var ranks = terms.map { term in
             (most - min(most, UInt64(batch.postings(term).count))) * most + UInt64(term)

@@ -16,7 +16,7 @@ package final class TermVocabulary: Sendable {
 
     /// The number of a term, which gets one if it has none; nil when there are too many.
     package func number(of term: [UInt8]) -> UInt32? {
-        // Another thread has the table for a tenth of a microsecond; the system takes several to let this one sleep until then.
+        // Another thread holds the table for about 0.1 µs; to put this one to sleep until then takes the system several µs.
         var attempts = 0
         while isTaken.load(ordering: .relaxed), attempts < Self.mostAttempts { attempts += 1 }
         return table.withLock { table in

@@ -40,9 +40,9 @@ enum { divan_loss_all = 0, divan_loss_nothing = 1, divan_loss_some_sectors = 2 }
 // or an errno.
 int divan_recording_replay(int event, int loss, uint64_t seed, const char *target);
 
-// Makes the system's write with this number, counted from 1, of the files below a directory write half of what it is
-// given, and the next `count` fail with an errno; 0 for none any more. This lies below all file systems of SQLite's,
-// and below recordings. Returns whether the write that was set before has come, or -1 for a system that has none of this.
+// Of the system's writes to files below a directory, makes the one with this number, counted from 1, write half of its
+// bytes, and the next `count` fail with an errno; 0 ends this. It lies below all file systems of SQLite's, and below
+// recordings. Returns whether the write that was set before has come, or -1 where SQLite writes by other calls.
 int divan_failing_writes(const char *directory, int number, int count, int error);
 
 #endif
