@@ -14,16 +14,17 @@ internal import DivanStorage
 ///
 /// ## Invariants
 ///
-/// `BlockTests` compare each answer with that of a cursor, for keys in any order, and those of damaged blocks.
+/// `BlockTests` compare each answer with a dictionary, for keys in any order.
 ///
 /// 1. A row that the place has passed is below every key that is looked for from there.
-/// 2. ``Place/shared`` is how many bytes the last row that was passed has in common with ``last``.
+/// 2. ``Place/shared`` is how many bytes the last row that was passed has in common with ``last``; before any row, the key
+///    of the block.
 final class BlockLookup {
     /// Where a block has been read to.
     private struct Place {
         /// The next row.
         var offset = 0
-        /// How long the key of the row before is.
+        /// How long the key of the row before is, or that of the block.
         var keySize: Int
         /// How many of its bytes it has in common with the key that is looked for.
         var shared: Int
@@ -32,7 +33,7 @@ final class BlockLookup {
     private enum Answer {
         /// The value, where it lies in the block.
         case found(Range<Int>)
-        /// The block has rows on both sides of the key.
+        /// The next row is above the key.
         case missing
         /// The rows that are left in the block are all below the key.
         case isAbove
@@ -72,7 +73,10 @@ final class BlockLookup {
                 }
             }
         }
-        guard try blocks.seek(toAtMost: key) else { return false }
+        // The first block has a key, and may have the row whose key is empty.
+        let isEmpty = key.count == 0
+        guard try isEmpty ? blocks.seekToFirst() : blocks.seek(toAtMost: key) else { return false }
+        defer { if isEmpty { place = nil } }
         if case .found = try lend(key, from: nil, body) { return true }
         return false
     }

@@ -64,7 +64,8 @@ public struct FullTextIndex: Sendable {
 
     var indexName: IndexName { IndexName(.text, name) }
 
-    /// What the indexer needs to know, for one pass: it has the terms of what waits to be written.
+    /// What the indexer needs to know. The definition holds the terms of documents that wait to be written, so each pass has
+    /// its own.
     func makeDefinition() -> IndexDefinition {
         IndexDefinition(
             name: indexName, version: version, documentType: options.documentType,

@@ -78,9 +78,10 @@ indirect enum FullTextPlan: Sendable {
         for (place, word) in words.enumerated() {
             if endsInPrefix, place == words.count - 1 {
                 let start = String(decoding: Array(text.utf8)[word.range], as: UTF8.self)
-                items.append(
-                    TermSequence.Item(
-                        offset: place, term: analyzer.prefix(of: start), isPrefix: true))
+                let term = analyzer.prefix(of: start)
+                // All terms begin with nothing.
+                guard !term.isEmpty else { continue }
+                items.append(TermSequence.Item(offset: place, term: term, isPrefix: true))
             } else if let term = word.term {
                 items.append(TermSequence.Item(offset: place, term: term))
             }

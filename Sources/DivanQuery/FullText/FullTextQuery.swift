@@ -57,8 +57,10 @@ public struct FullTextQuery: Sendable {
             throw DatabaseError(.invalidQuery, "skip and limit count rows; use 0 or more.")
         }
         let plan = FullTextPlan(expression, index.analyzer)
+        // A search without words brings the index up to date, too, as every search does.
+        let mayBeCurrent = plan != nil || !index.core.maintainsIndexes
         let result =
-            if updateMode == .before, let result = try answer(plan, .ifCurrent) {
+            if updateMode == .before, mayBeCurrent, let result = try answer(plan, .ifCurrent) {
                 // Mostly nothing has changed since the last search.
                 result
             } else {
@@ -80,7 +82,8 @@ public struct FullTextQuery: Sendable {
         case scanned(ScannedIndex)
     }
 
-    /// Brings the index up to date where that is wanted, and answers; where it cannot be, answers from one in memory.
+    /// Brings the index up to date where that is wanted, and answers; where it cannot be brought up to date, answers from one
+    /// made in memory.
     private func answerOnceUpdated(_ plan: FullTextPlan?) throws -> FullTextResult {
         var reading = Reading.asItIs
         if updateMode == .before {

@@ -58,10 +58,12 @@ struct TextAnalyzer: Sendable {
         var folded = fold(word, decomposing: false)
         guard stopWords.value(of: 0..<folded.count, in: folded.span) == nil else { return nil }
         if let stemmer { folded = stemmer.stem(of: folded) }
-        return finished(folded)
+        // Of invisible letters nothing is left: a term has bytes, as every key of an index.
+        let term = finished(folded)
+        return term.isEmpty ? nil : term
     }
 
-    /// What the beginning of a word becomes: it has no stem.
+    /// What the beginning of a word becomes: it has no stem. Empty where nothing of it is looked for.
     func prefix(of word: String) -> String {
         String(decoding: finished(fold(Array(word.utf8), decomposing: false)), as: UTF8.self)
     }

@@ -39,7 +39,7 @@ extension IndexRecord {
     func isMade(by definition: IndexDefinition) -> Bool { isMade(by: definition.signature) }
 
     /// Whether the rows are those of the definition with a signature.
-    func isMade(by definition: String) -> Bool { signature.hasSameBytes(as: definition) }
+    func isMade(by other: String) -> Bool { signature.hasSameBytes(as: other) }
 }
 
 extension Snapshot {

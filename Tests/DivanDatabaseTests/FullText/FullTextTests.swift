@@ -41,6 +41,40 @@ import Testing
         #expect(try find("") == [])
     }
 
+    /// A Hangul filler is a letter to Unicode, and is folded to nothing; so is a tatweel by the Arabic stemmer.
+    @Test func `words of which nothing is left are found by no search, and keep their places`()
+        throws
+    {
+        let arabic = try #require(FullTextOptions.Language(named: "arabic"))
+        for (number, language) in [nil, arabic].enumerated() {
+            let index = database.fullTextIndex(
+                named: "invisible \(number)", on: ["t"],
+                options: FullTextOptions(language: language))
+            for round in 0..<3 {
+                let id = "\(number) \(round)"
+                try database.create(
+                    DocumentID(id), ["t": "one \u{3164} two \u{640} three \(round)"])
+                #expect(try find("\u{3164}", in: index) == [])
+                if language != nil { #expect(try find("\u{640}", in: index) == []) }
+                #expect(try find("\u{3164}*", in: index) == [])
+                #expect(try find("three \(round)", in: index).contains(id))
+                #expect(try find("\"one \u{3164} two\"", in: index).contains(id))
+                #expect(try find("\"one two\"", in: index) == [])
+            }
+        }
+        for id in ["0 0", "1 1"] { _ = try database.delete(DocumentID(id)) }
+        let plain = database.fullTextIndex(named: "invisible 0", on: ["t"])
+        #expect(try find("two", in: plain).count == 4)
+        #expect(try database.verify().isEmpty)
+    }
+
+    @Test func `a search without words makes the index, as every search does`() throws {
+        try fill()
+        #expect(try index.search("the").run().isEmpty)
+        #expect(try database.fullTextIndexNames() == ["notes"])
+        #expect(try index.lastSequenceIndexed == database.lastSequence)
+    }
+
     @Test func `case and accents make no difference unless they are to`() throws {
         try fill()
         #expect(try find("CAFE") == ["d"])

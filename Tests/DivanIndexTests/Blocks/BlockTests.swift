@@ -183,6 +183,15 @@ struct BlockTests {
         #expect(try Self.isSame(fixture.rows(), fixture.sortedRows))
     }
 
+    @Test func `a row with an empty key is found`() throws {
+        let fixture = try BlockFixture()
+        try fixture.apply([(.put, [], [7]), (.put, [0, 1], [8]), (.put, [5], [9])])
+        #expect(try fixture.values(of: [[]]) == [[7]])
+        #expect(try fixture.values(of: [[], [0], [0, 1], [5], []]) == [[7], nil, [8], [9], [7]])
+        try fixture.apply([(.put, [5], [6])])
+        #expect(try fixture.values(of: [[5], []]) == [[6], [7]])
+    }
+
     @Test func `a damaged block is an error`() throws {
         for block: [UInt8] in [
             [], [0], [0, 1], [0, 1, 0x61], [0, 1, 0x61, 9], [5, 1, 0x61, 0], [0, 200, 1, 0x61],
