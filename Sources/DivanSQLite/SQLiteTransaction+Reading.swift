@@ -71,7 +71,9 @@ extension SQLiteTransaction: StorageReader {
     func take(
         _ operation: StoreStatements.Operation, of statements: StoreStatements
     ) throws(StorageError) -> Statement? {
-        try noting { () throws(StorageError) in try statements.take(operation, in: number) }
+        try noting { () throws(StorageError) in
+            try statements.take(operation, in: number, schema: schema)
+        }
     }
 
     /// Returns `false` when `error` came of a table that another process has dropped.

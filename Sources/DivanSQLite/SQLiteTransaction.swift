@@ -22,6 +22,8 @@ final class SQLiteTransaction {
     private(set) var kind = Kind.none
     /// Tells a cursor of this transaction from one of an earlier one.
     private(set) var number = 0
+    /// The version of the schema that a snapshot has; nil while writing.
+    private(set) var schema: Int64?
     /// Whether the write transaction was undone before its end, so that nothing more may run in it.
     private(set) var isUndone = false
     /// How many savepoints are open.
@@ -96,6 +98,7 @@ final class SQLiteTransaction {
             snapshot = statement
         }
         _ = try statement.step()
+        schema = statement.integer(at: 0)
         kind = .read
         number &+= 1
     }
@@ -117,6 +120,7 @@ final class SQLiteTransaction {
             begin = statement
         }
         try statement.run()
+        schema = nil
         kind = .write
         number &+= 1
         depth = 0

@@ -23,6 +23,8 @@ final class StoreStatements {
     private static let mostSpare = 16
     /// The transaction that found no table; within one, only its own `createTable` makes one.
     private var absence: Int?
+    /// The version of the schema in which a snapshot found no table: no other snapshot with that version finds one.
+    private var absentSchema: Int64?
     private let connection: Connection
 
     init(store: Store, name: StoreName, connection: Connection) {
@@ -35,9 +37,18 @@ final class StoreStatements {
     ///
     /// The statement is the caller's alone until it gives it back, so a call made while it is in use
     /// gets another one. Looking for a table in vain takes as long as a dozen look-ups, so it is done
-    /// once in each transaction, which is told by its number.
+    /// once in each transaction, and in snapshots once for each schema.
+    ///
+    /// - Parameters:
+    ///   - operation: What it is to do.
+    ///   - transaction: The transaction's number.
+    ///   - schema: The version of the schema that its snapshot has; nil while writing.
+    /// - Returns: The statement.
+    /// - Throws: `StorageError`.
     @inline(__always)
-    func take(_ operation: Operation, in transaction: Int) throws(StorageError) -> Statement? {
+    func take(
+        _ operation: Operation, in transaction: Int, schema: Int64?
+    ) throws(StorageError) -> Statement? {
         if let statement = kept[operation] {
             kept[operation] = nil
             return statement
@@ -45,10 +56,18 @@ final class StoreStatements {
         if let position = spare.lastIndex(where: { $0.operation == operation }) {
             return spare.remove(at: position).statement
         }
-        guard absence != transaction else { return nil }
-        let statement = try prepare(operation)
-        if statement == nil { absence = transaction }
-        return statement
+        return try makeStatement(operation, transaction, schema)
+    }
+
+    @inline(never)
+    private func makeStatement(
+        _ operation: Operation, _ transaction: Int, _ schema: Int64?
+    ) throws(StorageError) -> Statement? {
+        guard absence != transaction, schema == nil || schema != absentSchema else { return nil }
+        if let statement = try prepare(operation) { return statement }
+        absence = transaction
+        if let schema { absentSchema = schema }
+        return nil
     }
 
     /// Gives a statement back, reset.
@@ -73,6 +92,7 @@ final class StoreStatements {
         kept = KeptStatements()
         spare = []
         absence = nil
+        absentSchema = nil
     }
 
     /// Creates the store's table.

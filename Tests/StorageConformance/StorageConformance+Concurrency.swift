@@ -85,7 +85,18 @@ extension StorageConformance {
             try second.write { try $0.set("2", "a", in: two) }
             try expect(try first.read { try $0.text("a", in: one) } == "2", "seen")
             try second.write { try $0.drop(two) }
-            try expect(try first.read { try $0.text("a", in: one) } == nil, "gone for the other")
+            for _ in 0..<3 {
+                try expect(
+                    try first.read { try $0.text("a", in: one) } == nil, "gone for the other")
+            }
+            try? first.write { writer in
+                try writer.set("undone", "a", in: one)
+                throw Refusal()
+            }
+            for engine in [(first, one), (second, two)] {
+                let read = try engine.0.read { try $0.text("a", in: engine.1) }
+                try expect(read == nil, "made by a write that was undone")
+            }
             try first.write { try $0.set("3", "a", in: one) }
             try expect(try second.read { try $0.text("a", in: two) } == "3", "made again")
             let add: @Sendable (any StorageEngine, Store) throws -> Void = { engine, store in
