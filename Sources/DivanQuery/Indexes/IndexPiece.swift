@@ -14,12 +14,13 @@ internal import Synchronization
 ///     one core      map          read map read map …              read map …
 ///     another                                     read map read map …
 ///
-/// A part is so small that its documents are still in the processor's caches when they are mapped, and
-/// that the memory which they took serves those of the next one.
+/// A part is so small that its documents are still in the processor's caches when they are mapped. It is added to the parts
+/// before it as soon as all of these are there, by the core that made the last one. So few parts wait, and the memory that one
+/// took serves the next.
 ///
 /// ## Invariants
 ///
-/// `checkInvariants()` tests what the numbers show of 2 and 3; `IndexPieceTests` show the whole of them, and 4. The first
+/// `checkInvariants()` tests what the numbers show of 2; `IndexPieceTests` show the whole of it, 3 and 4. The first
 /// is the order of two calls.
 ///
 /// 1. A part is read in a snapshot of its own, which is given up before a map function runs.
@@ -27,7 +28,7 @@ internal import Synchronization
 /// 2. Stretches follow each other without a gap, and a stretch has no more documents than sequences: so the
 ///    stretches that were claimed have no more than the piece may.
 /// 3. Where bodies are large, a stretch may have to end early: then the piece ends there, and what was read
-///    behind it is dropped (``end``).
+///    behind it is dropped.
 /// 4. Inside a batch only the thread that runs it sees what it wrote, so that thread does all the work. So
 ///    does the thread inside a read, which has a reader already: if it waited for other threads, those
 ///    could wait for it.
@@ -38,6 +39,8 @@ final class IndexPiece: Sendable {
     /// The most that a part has, except for one large document.
     private static let partCount = 256
     private static let partBytes = 1 << 20
+    /// Asking for it takes as long as reading a few documents.
+    private static let cores = ProcessInfo.processInfo.activeProcessorCount
 
     /// The first part: with the purges, and where the database stood.
     let first: IndexPart
@@ -62,15 +65,25 @@ final class IndexPiece: Sendable {
         var bytes: Int
         /// The length of the next stretch. It grows where sequences are sparse.
         var length = 2 * IndexPiece.partCount
-        /// Where the piece ends because of its bytes.
-        var end = SequenceNumber.max
     }
 
     /// What the threads have made.
     private struct Work {
-        /// In any order.
-        var parts: [IndexPart] = []
+        /// The parts that follow each other, as one.
+        var whole: IndexPart
+        /// Those that lack some before them, by the sequence that they follow.
+        var waiting: [SequenceNumber: IndexPart] = [:]
         var failure: (any Error)?
+
+        /// Adds a part, and those that waited for it.
+        mutating func add(_ part: IndexPart) {
+            guard part.start == whole.lastSequence else {
+                waiting[part.start] = part
+                return
+            }
+            whole.append(part)
+            while let next = waiting.removeValue(forKey: whole.lastSequence) { whole.append(next) }
+        }
     }
 
     /// Reads the first part.
@@ -109,23 +122,23 @@ final class IndexPiece: Sendable {
         return part
     }
 
-    /// Maps its documents, on all cores, and adds them to those before.
+    /// Maps its documents, on all cores, and adds them to those before. Where the piece ends early, the parts behind its end
+    /// wait in vain.
     func map(adding whole: inout IndexPart) throws {
-        let work = Mutex(Work())
+        // Nothing else may refer to the arrays of the whole, or adding a part would copy them.
+        var taken = whole.emptied
+        swap(&taken, &whole)
+        let work = Mutex(Work(whole: consume taken))
         let threads = mostThreads
         if threads == 1 {
             map(true, work)
         } else {
             DispatchQueue.concurrentPerform(iterations: threads) { map($0 == 0, work) }
         }
-        var parts = try work.withLock { work in
+        try work.withLock { work in
             if let failure = work.failure { throw failure }
-            defer { work.parts = [] }
-            return work.parts
+            swap(&work.whole, &whole)
         }
-        // The last one is taken out first, so that each part is freed when it has been added.
-        parts.sort { $0.start > $1.start }
-        while let part = parts.popLast(), part.start < end { whole.append(part) }
     }
 
     /// What one thread does; one of them begins with the part that has been read.
@@ -142,7 +155,7 @@ final class IndexPiece: Sendable {
 
     private func add(_ part: IndexPart, to work: borrowing Mutex<Work>) throws {
         let mapped = try MapGuard.$isMapping.withValue(true) { try part.mapped() }
-        work.withLock { $0.parts.append(mapped) }
+        work.withLock { $0.add(mapped) }
     }
 
     /// How many threads have something to do.
@@ -150,15 +163,10 @@ final class IndexPiece: Sendable {
         let length = rest.withLock { $0.count <= 0 || $0.bytes <= 0 ? 0 : bound - $0.start }
         // No other thread sees what this one sees in a batch or a read of its own.
         guard length > 0, !core.isInTransaction, !core.isInRead else { return 1 }
-        return min(
-            ProcessInfo.processInfo.activeProcessorCount, 1 + Int(clamping: length) / Self.partCount
-        )
+        return min(Self.cores, 1 + Int(clamping: length) / Self.partCount)
     }
 
     // MARK: - Reading
-
-    /// The sequence up to which what was read counts.
-    private var end: SequenceNumber { rest.withLock { $0.end } }
 
     /// The next stretch; nil when the piece is complete.
     func claim() -> Stretch? {
@@ -193,7 +201,6 @@ final class IndexPiece: Sendable {
                 if stretch.found < stretch.length / 8 { rest.length = 2 * stretch.length }
                 return false
             }
-            if rest.bytes <= 0 { rest.end = min(rest.end, stretch.after) }
             return rest.bytes > 0
         }
     }
@@ -212,9 +219,6 @@ final class IndexPiece: Sendable {
                 precondition(stretch.found <= stretch.length, "invariant 2")
                 precondition(stretch.through <= rest.start, "invariant 2")
             }
-            guard rest.end != .max else { return }
-            precondition(rest.bytes <= 0 && rest.end < rest.start, "invariant 3")
-            precondition(rest.end >= first.lastSequence, "invariant 3")
         }
     }
 }

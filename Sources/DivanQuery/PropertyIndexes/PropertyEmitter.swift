@@ -26,18 +26,22 @@ struct PropertyEmitter: Sendable {
         guard index.filter == nil, !hasElements, !index.isPartitioned,
             !paths.contains(where: \.isReserved)
         else { return nil }
-        let packed = paths.map { path in PackedPath(path.steps.map { ($0.key, $0.index) }) }
         let coder = coder
-        return {
-            { body, batch in
-                batch.appendKey { key in
-                    for place in packed.indices
-                    where !coder.append(packed[place], of: body, to: &key) {
-                        key.append(RowKeyCoder.missing)
-                    }
-                }
+        let parts = paths.map { path in
+            let path = PackedPath(path.steps.map { ($0.key, $0.index) })
+            return { @Sendable (body: Span<UInt8>, key: inout [UInt8]) in
+                if !coder.append(path, of: body, to: &key) { key.append(RowKeyCoder.missing) }
             }
         }
+        // One function for the whole key: to loop over parts would count references to each, for each document.
+        guard let first = parts.first else { return nil }
+        let append = parts.dropFirst().reduce(first) { before, next in
+            { body, key in
+                before(body, &key)
+                next(body, &key)
+            }
+        }
+        return { { body, batch in batch.appendKey { append(body, &$0) } } }
     }
 
     /// Emits the rows of a document.
