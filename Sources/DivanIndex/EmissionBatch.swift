@@ -17,22 +17,38 @@ internal import DivanStorage
 /// ```
 package struct EmissionBatch: Sendable {
     /// A row in ``bytes``: the emitted key, the rest of the row key, the value.
+    ///
+    /// A bulk build has a row and a document in memory for each document of the database, so both are kept small.
     struct Row {
         var start: Int
-        var emittedEnd: Int
-        var keyEnd: Int
-        var end: Int
+        private var emittedSize: UInt32
+        private var keySize: UInt32
+        private var valueSize: UInt32
+
+        init(start: Int, emittedEnd: Int, keyEnd: Int, end: Int) {
+            self.start = start
+            emittedSize = UInt32(emittedEnd - start)
+            keySize = UInt32(keyEnd - start)
+            valueSize = UInt32(end - keyEnd)
+        }
+
+        var emittedEnd: Int { start + Int(emittedSize) }
+        var keyEnd: Int { start + Int(keySize) }
+        var emitted: Range<Int> { start..<emittedEnd }
+        var key: Range<Int> { start..<keyEnd }
+        var value: Range<Int> { keyEnd..<keyEnd + Int(valueSize) }
     }
 
-    /// A document, where its ID stands in ``bytes``, and its rows.
-    struct Document {
-        var id: Range<Int>
-        var rows: Range<Int>
+    /// A document: where its ID stands in ``bytes``, and where its rows end. They follow those of the document before it.
+    private struct Document {
+        var start: Int
+        var idSize: UInt32
+        var rowEnd: UInt32
     }
 
     private(set) var bytes: [UInt8] = []
     private(set) var rows: [Row] = []
-    private(set) var documents: [Document] = []
+    private var documents: [Document] = []
     /// The ID of the document that is being mapped, as an index has it.
     private var id: [UInt8] = []
     /// What its rows have for a value if they are given none.
@@ -59,11 +75,28 @@ package struct EmissionBatch: Sendable {
     package var byteCount: Int { bytes.count }
 
     /// About how much memory it takes.
-    package var size: Int { bytes.count + 32 * rows.count + 48 * documents.count }
+    package var size: Int {
+        bytes.count + MemoryLayout<Row>.stride * rows.count
+            + MemoryLayout<Document>.stride * documents.count
+    }
 
-    /// About how much more it takes while ``IndexWriter`` writes it: each row and each document is an edit of 32 bytes, which is
-    /// sorted by another 32, and rows are packed into blocks (``BlockEdits``).
-    package var sizeOfWriting: Int { bytes.count / 2 + 64 * (rows.count + documents.count) }
+    /// About how much more it takes while ``IndexWriter`` writes it: each row and each document is an edit, which is
+    /// sorted by two numbers that are moved, and rows are packed into blocks.
+    package var sizeOfWriting: Int {
+        let perEdit = MemoryLayout<BlockEdits.Edit>.stride + 2 * MemoryLayout<KeyOrder.Place>.stride
+        return bytes.count / 2 + perEdit * (rows.count + documents.count)
+    }
+
+    /// Where the rows of a document stand among ``rows``.
+    func rows(of place: Int) -> Range<Int> {
+        (place == 0 ? 0 : Int(documents[place - 1].rowEnd))..<Int(documents[place].rowEnd)
+    }
+
+    /// Where the ID of a document stands in ``bytes``.
+    func id(of place: Int) -> Range<Int> {
+        let document = documents[place]
+        return document.start..<document.start + Int(document.idSize)
+    }
 
     // MARK: - Filling
 
@@ -114,9 +147,11 @@ package struct EmissionBatch: Sendable {
         let emittedEnd = bytes.count
         bytes.append(contentsOf: id)
         bytes.append(0)
-        // The ordinal is zero until the document is complete.
-        if !forms.bytes.isEmpty { bytes.append(0) }
-        bytes.append(contentsOf: forms.bytes)
+        if !forms.bytes.isEmpty {
+            // The ordinal is zero until the document is complete.
+            bytes.append(0)
+            bytes.append(contentsOf: forms.bytes)
+        }
         let keyEnd = bytes.count
         if let value, !value.isNull { value.withBytes { bytes.append(copying: $0) } }
         if value == nil, let sequence { Varint.append(sequence, to: &bytes) }
@@ -147,7 +182,8 @@ package struct EmissionBatch: Sendable {
         } else {
             bytes.append(contentsOf: id)
         }
-        documents.append(Document(id: start..<start + id.count, rows: begun.row..<rows.count))
+        documents.append(
+            Document(start: start, idSize: UInt32(id.count), rowEnd: UInt32(rows.count)))
         self.begun = nil
     }
 
@@ -184,15 +220,14 @@ package struct EmissionBatch: Sendable {
         bytes.append(contentsOf: other.bytes)
         rows.append(
             contentsOf: other.rows.lazy.map {
-                Row(
-                    start: start + $0.start, emittedEnd: start + $0.emittedEnd,
-                    keyEnd: start + $0.keyEnd, end: start + $0.end)
+                var row = $0
+                row.start += start
+                return row
             })
         documents.append(
             contentsOf: other.documents.lazy.map {
                 Document(
-                    id: start + $0.id.lowerBound..<start + $0.id.upperBound,
-                    rows: row + $0.rows.lowerBound..<row + $0.rows.upperBound)
+                    start: start + $0.start, idSize: $0.idSize, rowEnd: UInt32(row) + $0.rowEnd)
             })
     }
 
@@ -205,7 +240,7 @@ package struct EmissionBatch: Sendable {
                 return bytes
             })
         guard !missing.isEmpty else { return }
-        for document in documents { missing.remove(Array(bytes[document.id])) }
+        for place in documents.indices { missing.remove(Array(bytes[id(of: place)])) }
         for id in missing {
             begin(id.span)
             end()
@@ -220,14 +255,14 @@ package struct EmissionBatch: Sendable {
         // For nearly all documents, hashes show cheaply that each came once.
         var hashes: Set<UInt64> = []
         hashes.reserveCapacity(count)
-        let isUnique = documents[..<count].allSatisfy { document in
-            hashes.insert(RowRank.hash(bytes.span.extracting(document.id), seed: 0)).inserted
+        let isUnique = (0..<count).allSatisfy { place in
+            hashes.insert(RowRank.hash(bytes.span.extracting(id(of: place)), seed: 0)).inserted
         }
         if isUnique { return Array(documents.indices) }
         var seen: Set<ArraySlice<UInt8>> = []
         var places: [Int] = []
         for place in (0..<count).reversed()
-        where seen.insert(bytes[documents[place].id]).inserted {
+        where seen.insert(bytes[id(of: place)]).inserted {
             places.append(place)
         }
         return places.reversed() + (count..<documents.count)
@@ -238,7 +273,7 @@ package struct EmissionBatch: Sendable {
         // For nearly all documents, hashes show cheaply that there are none.
         var hashes: Set<UInt64> = []
         let isUnique = rows[firstRow...].allSatisfy { row in
-            let key = bytes.span.extracting(row.start..<row.emittedEnd)
+            let key = bytes.span.extracting(row.emitted)
             return hashes.insert(RowRank.hash(key, seed: 0)).inserted
         }
         guard !isUnique else { return }
@@ -246,12 +281,12 @@ package struct EmissionBatch: Sendable {
         var seen: [ArraySlice<UInt8>: Int] = [:]
         for index in firstRow..<rows.count {
             let row = rows[index]
-            let key = bytes[row.start..<row.emittedEnd]
+            let key = bytes[row.emitted]
             let ordinal = seen[key, default: 0]
             seen[ArraySlice(Array(key)), default: 0] = ordinal + 1
             guard ordinal > 0 else { continue }
             // A longer key is written anew, behind everything.
-            let value = Array(bytes[row.keyEnd..<row.end])
+            let value = Array(bytes[row.value])
             let forms = Array(bytes[self.forms(row, idSize: id.count)])
             let start = bytes.count
             bytes.append(contentsOf: Array(key))
@@ -277,11 +312,8 @@ package struct EmissionBatch: Sendable {
     ///
     /// - Throws: ``IndexCorruption`` if the bytes that it was begun with are no ID.
     package func documentID(_ place: Int) throws(IndexCorruption) -> DocumentID {
-        try RowDocumentID.decode(bytes.span.extracting(documents[place].id))
+        try RowDocumentID.decode(bytes.span.extracting(id(of: place)))
     }
-
-    /// The whole key of a row.
-    func key(_ row: Row) -> ArraySlice<UInt8> { bytes[row.start..<row.keyEnd] }
 
     /// Where a row of a document says how the numbers of its key are written; empty for most.
     func forms(_ row: Row, idSize: Int) -> Range<Int> {

@@ -162,26 +162,26 @@ struct EmissionListEdits {
         OrderedNumber.append(sequence, to: &bytes)
         let keySize = bytes.count - start
         bytes.append(contentsOf: list)
-        lists.append(.put, at: start, keySize: keySize, valueSize: list.count, of: bytes)
+        lists.append(.put, at: start, keySize: keySize, valueSize: list.count)
     }
 
     mutating func clear(_ sequence: SequenceNumber) {
         let start = bytes.count
         OrderedNumber.append(sequence, to: &bytes)
-        lists.append(.clear, at: start, keySize: bytes.count - start, valueSize: 0, of: bytes)
+        lists.append(.clear, at: start, keySize: bytes.count - start, valueSize: 0)
     }
 
     mutating func put(_ list: [UInt8], ofPurged id: Span<UInt8>) {
         let start = bytes.count
         bytes.append(copying: id)
         bytes.append(contentsOf: list)
-        purged.append(.put, at: start, keySize: id.count, valueSize: list.count, of: bytes)
+        purged.append(.put, at: start, keySize: id.count, valueSize: list.count)
     }
 
     mutating func clear(ofPurged id: Span<UInt8>) {
         let start = bytes.count
         bytes.append(copying: id)
-        purged.append(.clear, at: start, keySize: id.count, valueSize: 0, of: bytes)
+        purged.append(.clear, at: start, keySize: id.count, valueSize: 0)
     }
 
     mutating func write(to stores: IndexStores, _ writer: any StorageWriter) throws {

@@ -15,14 +15,14 @@ enum EmittedKeys {
     /// Stands where the length of the next key would: no key is empty.
     private static let formsFollow: UInt8 = 0
 
-    /// Appends the list of a document's rows, which stand in a batch.
+    /// Appends the list of the rows of a document of a batch.
     static func append(
-        of document: EmissionBatch.Document, in batch: EmissionBatch, to list: inout [UInt8]
+        of place: Int, in batch: EmissionBatch, to list: inout [UInt8]
     ) {
-        for index in document.rows {
+        for index in batch.rows(of: place) {
             let row = batch.rows[index]
-            append(batch.bytes, row.start..<row.emittedEnd, to: &list)
-            let forms = batch.forms(row, idSize: document.id.count)
+            append(batch.bytes, row.emitted, to: &list)
+            let forms = batch.forms(row, idSize: batch.id(of: place).count)
             guard !forms.isEmpty else { continue }
             list.append(formsFollow)
             append(batch.bytes, forms, to: &list)

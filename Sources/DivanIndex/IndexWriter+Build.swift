@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanModel
 internal import DivanStorage
 
 /// Making an index that has no row yet.
@@ -23,22 +24,20 @@ extension IndexWriter {
         from batch: EmissionBatch, at places: [Int]? = nil, reducing: Bool,
         _ documents: EmittingDocuments
     ) throws -> Changes {
-        let places = places ?? Array(batch.documents.indices)
-        let sorting = SideWork { Self.rows(of: batch, places) }
+        let places = places ?? Array(0..<batch.count)
+        let sorting = SideWork { Self.order(of: batch, places) }
         let packing = SideWork { try Self.pack(sorting.result(), of: batch) }
         try writeLists(of: batch, places, documents)
-        let rows = try sorting.result()
+        let order = try sorting.result().places
         var changes = Changes()
-        changes.count = rows.count
-        if tellsRows { changes.rows = rows.edits.map { (Array(batch.bytes[$0.key]), .added) } }
+        changes.count = order.count
+        if tellsRows {
+            changes.rows = order.map { (Array(batch.bytes[batch.rows[$0.index].key]), .added) }
+        }
         if reducing {
             let began = ContinuousClock.now
             var builder = PartialBuilder(seed: seed, reducer: reducer)
-            let bytes = batch.bytes.span
-            for edit in rows.edits {
-                try builder.add(
-                    key: bytes.extracting(edit.key), value: bytes.extracting(edit.value))
-            }
+            try Self.forEachRow(of: batch, order) { try builder.add(key: $0, value: $1) }
             try ComputedPartials(builder).packed().write(to: stores.partials, writer)
             changes.reducing = ContinuousClock.now - began
         }
@@ -49,57 +48,62 @@ extension IndexWriter {
     private func writeLists(
         of batch: EmissionBatch, _ places: [Int], _ documents: EmittingDocuments
     ) throws {
-        var (lists, bytes) = (BlockEdits(), [UInt8]())
         var purged = EmissionListEdits()
-        lists.reserve(places.count)
-        var list: [UInt8] = []
-        for place in places where !batch.documents[place].rows.isEmpty {
-            let id = batch.bytes.span.extracting(batch.documents[place].id)
-            guard let sequence = try documents.sequence(place, id) else {
-                list.removeAll(keepingCapacity: true)
-                EmittedKeys.append(of: batch.documents[place], in: batch, to: &list)
-                purged.put(list, ofPurged: id)
+        var lists: [(sequence: SequenceNumber, place: Int)] = []
+        lists.reserveCapacity(places.count)
+        var (key, list) = ([UInt8](), [UInt8]())
+        for place in places where !batch.rows(of: place).isEmpty {
+            let id = batch.bytes.span.extracting(batch.id(of: place))
+            if let sequence = try documents.sequence(place, id) {
+                lists.append((sequence, place))
                 continue
             }
-            let start = bytes.count
-            OrderedNumber.append(sequence, to: &bytes)
-            lists.append(
-                .put, at: start, keySize: bytes.count - start, valueSize: 0, of: bytes,
-                source: place)
-        }
-        lists.sort(in: bytes)
-        var packer = BlockPacker(first: StoredBlocks(store: stores.emissions, writer: writer))
-        for edit in lists.edits {
             list.removeAll(keepingCapacity: true)
-            EmittedKeys.append(of: batch.documents[Int(edit.source)], in: batch, to: &list)
-            try packer.add(key: bytes.span.extracting(edit.key), value: list.span)
+            EmittedKeys.append(of: place, in: batch, to: &list)
+            purged.put(list, ofPurged: id)
+        }
+        // They come in the order of the feed, but for documents that a row only pointed to.
+        lists.sort { $0.sequence < $1.sequence }
+        var packer = BlockPacker(first: StoredBlocks(store: stores.emissions, writer: writer))
+        for (sequence, place) in lists {
+            key.removeAll(keepingCapacity: true)
+            OrderedNumber.append(sequence, to: &key)
+            list.removeAll(keepingCapacity: true)
+            EmittedKeys.append(of: place, in: batch, to: &list)
+            try packer.add(key: key.span, value: list.span)
         }
         _ = try packer.finished()
         try purged.write(to: stores, writer)
     }
 
     /// The rows of some documents, sorted.
-    private static func rows(of batch: EmissionBatch, _ places: [Int]) -> BlockEdits {
-        var rows = BlockEdits()
-        rows.reserve(batch.rows.count)
+    private static func order(of batch: EmissionBatch, _ places: [Int]) -> KeyOrder {
+        let rows = batch.rows
+        var order = KeyOrder()
+        order.reserve(rows.count)
         for place in places {
-            for index in batch.documents[place].rows {
-                let row = batch.rows[index]
-                rows.append(
-                    .put, at: row.start, keySize: row.keyEnd - row.start,
-                    valueSize: row.end - row.keyEnd, of: batch.bytes)
-            }
+            for row in batch.rows(of: place) { order.append(row, rows[row].key, of: batch.bytes) }
         }
-        rows.sort(in: batch.bytes)
-        return rows
+        order.sort(in: batch.bytes) { rows[$0].key }
+        return order
     }
 
-    private static func pack(_ rows: BlockEdits, of batch: EmissionBatch) throws -> PackedBlocks {
-        let bytes = batch.bytes.span
+    private static func pack(
+        _ order: KeyOrder, of batch: EmissionBatch
+    ) throws -> PackedBlocks {
         var packer = BlockPacker(first: PackedBlocks(capacity: batch.bytes.count / 2))
-        for edit in rows.edits {
-            try packer.add(key: bytes.extracting(edit.key), value: bytes.extracting(edit.value))
-        }
+        try forEachRow(of: batch, order.places) { try packer.add(key: $0, value: $1) }
         return try packer.finished()
+    }
+
+    private static func forEachRow(
+        of batch: EmissionBatch, _ order: [KeyOrder.Place],
+        _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
+    ) throws {
+        let (bytes, rows) = (batch.bytes.span, batch.rows.span)
+        for place in order {
+            let row = rows[place.index]
+            try body(bytes.extracting(row.key), bytes.extracting(row.value))
+        }
     }
 }

@@ -69,7 +69,7 @@ package struct IndexWriter {
     ) throws -> Changes {
         var staging = Staging(batch)
         try stageRows(
-            &staging, &batch, places ?? Array(batch.documents.indices), documents)
+            &staging, &batch, places ?? Array(0..<batch.count), documents)
         try staging.lists.write(to: stores, writer)
         staging.rows.sort(in: batch.bytes)
         return try writeRows(staging.rows, batch.bytes)
@@ -86,10 +86,10 @@ package struct IndexWriter {
         for place in places {
             let isNew = documents.isNew(place)
             // A document that is new and emits nothing has no former list to replace.
-            if isNew, batch.documents[place].rows.isEmpty { continue }
-            let id = [UInt8](copying: batch.bytes.span.extracting(batch.documents[place].id))
+            if isNew, batch.rows(of: place).isEmpty { continue }
+            let id = [UInt8](copying: batch.bytes.span.extracting(batch.id(of: place)))
             list.removeAll(keepingCapacity: true)
-            EmittedKeys.append(of: batch.documents[place], in: batch, to: &list)
+            EmittedKeys.append(of: place, in: batch, to: &list)
             let sequences = isNew ? [] : try documents.sequences(place, id.span)
             let known = isNew ? nil : try stored.known(of: id.span, sequences)
             let isSame = known.map { compare($0.list.span, list.span) == 0 } ?? list.isEmpty
@@ -204,7 +204,7 @@ private struct Staging {
 
     /// Adds the rows of a document that had none, or the same ones.
     mutating func putRows(of place: Int, in batch: EmissionBatch, areThere: Bool) {
-        for index in batch.documents[place].rows {
+        for index in batch.rows(of: place) {
             put(batch.rows[index], areThere ? .replace : .put, batch)
         }
     }
@@ -213,20 +213,20 @@ private struct Staging {
     mutating func replaceRows(
         of place: Int, in batch: inout EmissionBatch, formerly list: Span<UInt8>, leavesKept: Bool
     ) throws {
-        let id = Array(batch.bytes[batch.documents[place].id])
+        let id = Array(batch.bytes[batch.id(of: place)])
         var gone = try EmittedKeys.rowKeys(list, of: id.span)
         gone.sort { $0.precedes($1) }
         var isKept = [Bool](repeating: false, count: gone.count)
-        for index in batch.documents[place].rows {
+        for index in batch.rows(of: place) {
             let row = batch.rows[index]
-            let found = Self.place(of: Array(batch.key(row)), in: gone)
+            let found = Self.place(of: Array(batch.bytes[row.key]), in: gone)
             if let found { isKept[found] = true }
             if found != nil, leavesKept { continue }
             put(row, found != nil ? .replace : .put, batch)
         }
         for (key, isKept) in zip(gone, isKept) where !isKept {
             let start = batch.stage { $0.append(contentsOf: key) }
-            rows.append(.remove, at: start, keySize: key.count, valueSize: 0, of: batch.bytes)
+            rows.append(.remove, at: start, keySize: key.count, valueSize: 0)
         }
     }
 
@@ -246,7 +246,6 @@ private struct Staging {
         _ row: EmissionBatch.Row, _ kind: BlockEdits.Kind, _ batch: EmissionBatch
     ) {
         rows.append(
-            kind, at: row.start, keySize: row.keyEnd - row.start, valueSize: row.end - row.keyEnd,
-            of: batch.bytes)
+            kind, at: row.start, keySize: row.key.count, valueSize: row.value.count)
     }
 }

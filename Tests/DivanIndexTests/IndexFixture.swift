@@ -154,7 +154,7 @@ final class IndexFixture {
         for (id, emitted) in model {
             let batch = emissions([(id, emitted)])
             for (row, emission) in zip(batch.rows, emitted) {
-                rows.append((Array(batch.key(row)), emission.value))
+                rows.append((Array(batch.bytes[row.key]), emission.value))
             }
         }
         return rows.sorted { $0.key.precedes($1.key) }

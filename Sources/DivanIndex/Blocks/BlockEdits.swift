@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Changes of the rows of a store, sorted by key, and the bytes that they are made of.
+/// Changes of the rows of a store, sorted by key (``KeyOrder``), and the bytes that they are made of.
 ///
-/// A bulk build has hundreds of thousands of edits. So an edit is a few numbers, and many edits are
-/// sorted without comparing them: by eight bytes of their keys, byte by byte, by counting, without the
-/// bytes that all have in common. Edits that are alike in all eight keep the order in which they came,
-/// which is often right; otherwise they are sorted by the next eight.
+/// A bulk build has hundreds of thousands of edits. So an edit is a few numbers.
 struct BlockEdits {
-    /// At most this many are sorted in place.
-    private static let mostInserted = 8
-    /// Fewer than this are sorted by comparison.
-    private static let leastCounted = 64
-    /// This many bytes are sorted by counting; keys that are alike that far are compared.
-    private static let mostCounted = 64
-
     enum Kind: UInt8, Sendable {
         /// Puts a row, in place of any former one.
         case put
@@ -26,14 +16,10 @@ struct BlockEdits {
     }
 
     struct Edit {
-        /// The first eight bytes of the key, for sorting.
-        var beginning: UInt64
         var start: Int
         var keySize: Int32
         var valueSize: Int32
         var kind: Kind
-        /// What the edit is made for: a number that means something to the caller only.
-        var source: Int32
 
         var key: Range<Int> { start..<start + Int(keySize) }
         var value: Range<Int> {
@@ -48,16 +34,11 @@ struct BlockEdits {
 
     mutating func reserve(_ count: Int) { edits.reserveCapacity(count) }
 
-    /// Adds an edit whose key, followed by its value, stands in `bytes`.
-    mutating func append(
-        _ kind: Kind, at start: Int, keySize: Int, valueSize: Int, of bytes: [UInt8],
-        source: Int = 0
-    ) {
+    /// Adds an edit whose key, followed by its value, stands in the bytes.
+    mutating func append(_ kind: Kind, at start: Int, keySize: Int, valueSize: Int) {
         edits.append(
             Edit(
-                beginning: Self.word(start..<start + keySize, bytes), start: start,
-                keySize: Int32(keySize),
-                valueSize: Int32(valueSize), kind: kind, source: Int32(source)))
+                start: start, keySize: Int32(keySize), valueSize: Int32(valueSize), kind: kind))
     }
 
     /// Adds an edit whose key and value are appended to `bytes`.
@@ -65,116 +46,41 @@ struct BlockEdits {
         let start = bytes.count
         bytes.append(contentsOf: key)
         bytes.append(contentsOf: value)
-        append(kind, at: start, keySize: key.count, valueSize: value.count, of: bytes)
+        append(kind, at: start, keySize: key.count, valueSize: value.count)
     }
 
     /// Sorts by key, unless they are sorted.
-    mutating func sort(in bytes: [UInt8]) { sort(edits.indices, from: 0, in: bytes) }
-
-    /// Sorts the edits of a range, whose keys have a number of first bytes in common.
-    private mutating func sort(_ range: Range<Int>, from depth: Int, in bytes: [UInt8]) {
-        guard !isSorted(range, in: bytes) else { return }
-        guard range.count > Self.mostInserted else { return insert(range, in: bytes) }
-        guard range.count >= Self.leastCounted, depth < Self.mostCounted else {
-            return edits[range].sort { Self.isBefore($0, $1, bytes) }
-        }
-        let words = sortByWord(range, at: depth, in: bytes)
-        var start = 0
-        while start < words.count {
-            var end = start + 1
-            while end < words.count, words[end] == words[start] { end += 1 }
-            if end > start + 1 {
-                let alike = range.lowerBound + start..<range.lowerBound + end
-                sort(alike, from: depth + 8, in: bytes)
-            }
-            start = end
-        }
+    mutating func sort(in bytes: [UInt8]) {
+        guard !isSorted(in: bytes.span) else { return }
+        var order = KeyOrder()
+        order.reserve(count)
+        for index in edits.indices { order.append(index, edits[index].key, of: bytes) }
+        order.sort(in: bytes) { edits[$0].key }
+        move(order.places.map(\.index))
     }
 
-    /// Sorts a few edits by moving each before those that it precedes.
-    private mutating func insert(_ range: Range<Int>, in bytes: [UInt8]) {
-        for index in range.dropFirst() {
-            var place = index
-            while place > range.lowerBound, Self.isBefore(edits[place], edits[place - 1], bytes) {
-                edits.swapAt(place, place - 1)
-                place -= 1
-            }
-        }
-    }
-
-    /// Sorts the edits of a range by eight bytes of their keys, and returns these bytes; edits with
-    /// the same ones keep their order.
-    private mutating func sortByWord(
-        _ range: Range<Int>, at depth: Int, in bytes: [UInt8]
-    ) -> [UInt64] {
-        var places = range.map { index in
-            let edit = edits[index]
-            let word = depth == 0 ? edit.beginning : Self.word(edit.key.dropFirst(depth), bytes)
-            return (word: word, index: index)
-        }
-        var differing: UInt64 = 0
-        for place in places { differing |= place.word ^ places[0].word }
-        var sorted = places
-        for shift in stride(from: UInt64(0), to: 64, by: 8) where differing >> shift & 0xFF != 0 {
-            // First how many have each byte, then where the next one with it goes.
-            var next = [Int](repeating: 0, count: 256)
-            for place in places { next[Int(place.word >> shift & 0xFF)] += 1 }
-            var total = 0
-            for byte in next.indices { (next[byte], total) = (total, total + next[byte]) }
-            for place in places {
-                let byte = Int(place.word >> shift & 0xFF)
-                sorted[next[byte]] = place
-                next[byte] += 1
-            }
-            swap(&places, &sorted)
-        }
-        sorted = []
-        let words = places.map(\.word)
-        // Each edit is moved to its place, one circle of places after the other. A copy of all edits would be most of the memory
-        // that sorting takes.
-        for start in places.indices where places[start].index >= 0 {
-            let first = edits[range.lowerBound + start]
+    /// Moves each edit to its place, one circle of places after the other. A copy of all edits would be most of the memory that
+    /// sorting takes.
+    private mutating func move(_ order: consuming [Int]) {
+        for start in order.indices where order[start] >= 0 {
+            let first = edits[start]
             var place = start
             while true {
-                let source = places[place].index
-                places[place].index = -1
-                guard source != range.lowerBound + start else { break }
-                edits[range.lowerBound + place] = edits[source]
-                place = source - range.lowerBound
+                let source = order[place]
+                order[place] = -1
+                guard source != start else { break }
+                edits[place] = edits[source]
+                place = source
             }
-            edits[range.lowerBound + place] = first
+            edits[place] = first
         }
-        return words
     }
 
-    /// The first eight bytes, the highest first; zeros where there are fewer.
-    @inline(__always)
-    private static func word(_ range: Range<Int>, _ bytes: [UInt8]) -> UInt64 {
-        if range.count >= 8, range.upperBound <= bytes.count {
-            // SAFETY: the eight bytes are among these.
-            return unsafe bytes.span.bytes.unsafeLoadUnaligned(
-                fromByteOffset: range.lowerBound, as: UInt64.self
-            ).bigEndian
-        }
-        var word: UInt64 = 0
-        for offset in 0..<min(8, range.count) {
-            word |= UInt64(bytes[range.lowerBound + offset]) << UInt64(56 - 8 * offset)
-        }
-        return word
-    }
-
-    private func isSorted(_ range: Range<Int>, in bytes: [UInt8]) -> Bool {
-        for index in range.dropFirst()
-        where Self.isBefore(edits[index], edits[index - 1], bytes) {
-            return false
+    private func isSorted(in bytes: Span<UInt8>) -> Bool {
+        for index in edits.indices.dropFirst() {
+            let (key, former) = (edits[index].key, edits[index - 1].key)
+            if compare(bytes.extracting(key), bytes.extracting(former)) < 0 { return false }
         }
         return true
-    }
-
-    @inline(__always)
-    private static func isBefore(_ left: Edit, _ right: Edit, _ bytes: [UInt8]) -> Bool {
-        if left.beginning != right.beginning { return left.beginning < right.beginning }
-        let span = bytes.span
-        return compare(span.extracting(left.key), span.extracting(right.key)) < 0
     }
 }

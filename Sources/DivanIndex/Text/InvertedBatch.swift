@@ -60,14 +60,14 @@ struct InvertedBatch {
         bytes = batch.bytes
         ordinals = documents.map(\.ordinal)
         starts = documents.map { entry in
-            batch.documents[entry.place].rows.first.map { batch.rows[$0].keyEnd } ?? 0
+            batch.rows(of: entry.place).first.map { batch.rows[$0].keyEnd } ?? 0
         }
         let span = batch.bytes.span
         var counts: [Int] = []
         func values(_ body: (_ document: Int, _ value: Range<Int>) -> Void) {
             for (document, entry) in documents.enumerated() {
-                for row in batch.documents[entry.place].rows {
-                    body(document, batch.rows[row].keyEnd..<batch.rows[row].end)
+                for row in batch.rows(of: entry.place) {
+                    body(document, batch.rows[row].value)
                 }
             }
         }

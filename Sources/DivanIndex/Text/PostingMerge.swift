@@ -127,7 +127,7 @@ struct PostingMerge {
         guard count > 0 || head.isStored else { return }
         edits.append(
             count == 0 ? .remove : head.isStored ? .replace : .put, at: start,
-            keySize: keyEnd - start, valueSize: bytes.count - keyEnd, of: bytes)
+            keySize: keyEnd - start, valueSize: bytes.count - keyEnd)
     }
 
     /// Stages the blocks of a term that is new in the index.
@@ -145,8 +145,7 @@ struct PostingMerge {
             if isHead { Varint.append(UInt64(part.put.count), to: &bytes) }
             packer.append(block, to: &bytes)
             edits.append(
-                .put, at: start, keySize: keyEnd - start, valueSize: bytes.count - keyEnd,
-                of: bytes)
+                .put, at: start, keySize: keyEnd - start, valueSize: bytes.count - keyEnd)
             isHead = false
         }
         packer.removeAll()
@@ -295,12 +294,12 @@ struct PostingMerge {
             packer.append(block, to: &bytes)
             edits.append(
                 isFirst ? .replace : .put, at: start, keySize: keyEnd - start,
-                valueSize: bytes.count - keyEnd, of: bytes)
+                valueSize: bytes.count - keyEnd)
         }
         if packer.isEmpty, let place {
             let start = bytes.count
             PostingKey.append(number, place, to: &bytes)
-            edits.append(.remove, at: start, keySize: bytes.count - start, valueSize: 0, of: bytes)
+            edits.append(.remove, at: start, keySize: bytes.count - start, valueSize: 0)
         }
         packer.removeAll()
     }

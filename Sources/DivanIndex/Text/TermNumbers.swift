@@ -43,8 +43,7 @@ struct TermNumbers {
             let keyEnd = bytes.count
             Varint.append(numbers[term], to: &bytes)
             edits.append(
-                .put, at: start, keySize: keyEnd - start, valueSize: bytes.count - keyEnd,
-                of: bytes)
+                .put, at: start, keySize: keyEnd - start, valueSize: bytes.count - keyEnd)
         }
         _ = try stores.terms.edit(edits, of: bytes, writer)
     }

@@ -65,7 +65,7 @@ package struct TextIndexWriter {
         isNew: (_ place: Int) -> Bool
     ) throws -> Int {
         totals = try stores.totals(writer)
-        let places = places ?? Array(batch.documents.indices)
+        let places = places ?? Array(0..<batch.count)
         var changes = try findChanges(of: batch, places, isNew)
         guard !changes.isEmpty else { return 0 }
         var inverted = InvertedBatch(batch, changes.map { ($0.place, $0.ordinal) })
@@ -85,8 +85,7 @@ package struct TextIndexWriter {
     }
 
     private static func value(_ batch: EmissionBatch, _ place: Int) -> Range<Int>? {
-        guard let row = batch.documents[place].rows.first else { return nil }
-        return batch.rows[row].keyEnd..<batch.rows[row].end
+        batch.rows(of: place).first.map { batch.rows[$0].value }
     }
 
     // MARK: - Documents
@@ -113,13 +112,13 @@ package struct TextIndexWriter {
         known.sort {
             let bytes = batch.bytes.span
             return compare(
-                bytes.extracting(batch.documents[$0].id), bytes.extracting(batch.documents[$1].id))
+                bytes.extracting(batch.id(of: $0)), bytes.extracting(batch.id(of: $1)))
                 < 0
         }
         let documents = try BlockLookup(stores.documents, writer)
         defer { documents.close() }
         for place in known {
-            let id = batch.bytes.span.extracting(batch.documents[place].id)
+            let id = batch.bytes.span.extracting(batch.id(of: place))
             var former: IndexedDocument?
             _ = try documents.withValue(forKey: id) { former = try IndexedDocument($0) }
             if let former {
@@ -154,14 +153,14 @@ package struct TextIndexWriter {
             if change.former == numbers { continue }
             let start = bytes.count
             bytes.append(
-                copying: batch.bytes.span.extracting(batch.documents[change.place].id))
+                copying: batch.bytes.span.extracting(batch.id(of: change.place)))
             let keyEnd = bytes.count
             if !numbers.isEmpty {
                 IndexedDocument(ordinal: change.ordinal, numbers: numbers).append(to: &bytes)
             }
             edits.append(
                 numbers.isEmpty ? .remove : change.former == nil ? .put : .replace, at: start,
-                keySize: keyEnd - start, valueSize: bytes.count - keyEnd, of: bytes)
+                keySize: keyEnd - start, valueSize: bytes.count - keyEnd)
             var index = 0
             for number in change.former ?? [] {
                 while index < numbers.count, numbers[index] < number { index += 1 }
@@ -185,11 +184,11 @@ package struct TextIndexWriter {
             let keyEnd = bytes.count
             if isThere {
                 bytes.append(
-                    copying: batch.bytes.span.extracting(batch.documents[change.place].id))
+                    copying: batch.bytes.span.extracting(batch.id(of: change.place)))
             }
             edits.append(
                 isThere ? .put : .remove, at: start, keySize: keyEnd - start,
-                valueSize: bytes.count - keyEnd, of: bytes)
+                valueSize: bytes.count - keyEnd)
         }
         edits.sort(in: bytes)
         try checked(stores.ids.edit(edits, of: bytes, writer))

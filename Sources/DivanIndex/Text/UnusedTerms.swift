@@ -31,7 +31,7 @@ struct UnusedTerms {
                 let start = bytes.count
                 bytes.append(copying: term)
                 edits.append(
-                    .remove, at: start, keySize: bytes.count - start, valueSize: 0, of: bytes)
+                    .remove, at: start, keySize: bytes.count - start, valueSize: 0)
             }
             found = try terms.next()
         }

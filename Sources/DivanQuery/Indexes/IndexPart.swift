@@ -114,7 +114,7 @@ struct IndexPart: Sendable {
         var size = items.count * MemoryLayout<Item>.stride
         var writing = 0
         for (index, rows) in zip(indexes, rows) {
-            size += rows.emissions.size
+            size += rows.emissions.size + rows.positions.count * MemoryLayout<Int>.stride
             // To write terms they are inverted, and each document's rows are made.
             if let text = index.definition.text {
                 size += 2 * rows.emissions.byteCount + 200 * rows.emissions.count + text.size
