@@ -53,13 +53,14 @@ package struct IndexReader {
         let cursor = try BlockCursor(stores.rows, reader)
         defer { cursor.close() }
         var found = try descending ? seekLast(cursor, range) : seekFirst(cursor, range)
+        let (end, isBounded) =
+            descending
+            ? (range.lower ?? [], range.lower != nil)
+            : (range.upper ?? [], range.upper != nil)
         while found {
             var goesOn = false
             try cursor.withRow { key, value in
-                let isInside =
-                    descending
-                    ? range.lower.map { compare(key, $0.span) >= 0 } ?? true
-                    : range.upper.map { compare(key, $0.span) < 0 } ?? true
+                let isInside = !isBounded || (compare(key, end.span) < 0) != descending
                 if isInside { goesOn = try body(key, value) }
             }
             guard goesOn else { return }

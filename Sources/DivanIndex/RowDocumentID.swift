@@ -190,29 +190,45 @@ package enum RowDocumentID {
     ///
     /// - Throws: ``IndexCorruption`` when they stand for none.
     package static func decode(_ bytes: Span<UInt8>) throws(IndexCorruption) -> DocumentID {
-        if let id = uuid(bytes) { return id }
+        if let (high, low) = uuid(bytes) { return DocumentID(HexadecimalText.uuid(high, low)) }
         guard bytes.count >= 2, digit(bytes[0]) != nil, digit(bytes[1]) != nil else {
             return try id(bytes)
         }
-        let text = try text(bytes)
+        var text: [UInt8] = []
+        try appendText(of: bytes, to: &text)
         return try id(text.span)
+    }
+
+    /// Appends the ID that bytes stand for, in UTF-8.
+    static func decode(_ bytes: Span<UInt8>, to text: inout [UInt8]) throws(IndexCorruption) {
+        if let (high, low) = uuid(bytes) {
+            return HexadecimalText.appendUUID(high, low, to: &text)
+        }
+        let start = text.count
+        if bytes.count >= 2, digit(bytes[0]) != nil, digit(bytes[1]) != nil {
+            try appendText(of: bytes, to: &text)
+        } else {
+            text.append(copying: bytes)
+        }
+        guard (try? UTF8Span(validating: text.span.extracting(start...))) != nil else {
+            throw notUTF8
+        }
     }
 
     private static func id(_ text: Span<UInt8>) throws(IndexCorruption) -> DocumentID {
         guard let text = String(validUTF8: text) else {
-            throw IndexCorruption("A document ID in an index is not UTF-8.")
+            throw notUTF8
         }
         return DocumentID(text)
     }
 
-    /// The ID, if it is a UUID all of whose pairs take one byte.
-    private static func uuid(_ bytes: Span<UInt8>) -> DocumentID? {
+    /// The number that the ID spells, if it is a UUID all of whose pairs take one byte.
+    private static func uuid(_ bytes: Span<UInt8>) -> (high: UInt64, low: UInt64)? {
         guard bytes.count == 17, let first = digit(bytes[0]), let second = digit(bytes[1])
         else { return nil }
         let (left, right) = (word(bytes, at: 2), word(bytes, at: 9))
         guard !hasMark(left), !hasMark(right) else { return nil }
-        let high = UInt64(first << 4 | second) << 56 | left >> 8
-        return DocumentID(HexadecimalText.uuid(high, right))
+        return (UInt64(first << 4 | second) << 56 | left >> 8, right)
     }
 
     private static func word(_ bytes: Span<UInt8>, at offset: Int) -> UInt64 {
@@ -220,8 +236,12 @@ package enum RowDocumentID {
         unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self).bigEndian
     }
 
-    private static func text(_ bytes: Span<UInt8>) throws(IndexCorruption) -> [UInt8] {
-        var text = [bytes[0], bytes[1]]
+    /// Appends the text that bytes stand for which begin with two digits.
+    private static func appendText(
+        of bytes: Span<UInt8>, to text: inout [UInt8]
+    ) throws(IndexCorruption) {
+        text.append(bytes[0])
+        text.append(bytes[1])
         var (at, digits, hasHyphens, isBehindPair) = (2, 2, true, false)
         while at < bytes.count {
             let takesHyphen = hasHyphens && isPlaceOfHyphen(digits)
@@ -242,11 +262,11 @@ package enum RowDocumentID {
                 case (Mark.low, Mark.belowDigits):
                     if takesHyphen, kind == Mark.belowDigits { text.append(hyphen) }
                     text.append(copying: bytes.extracting(at...))
-                    return text
+                    return
                 case (Mark.high, Mark.aboveDigits) where isBehindPair:
                     text.removeLast(2)
                     text.append(copying: bytes.extracting(at...))
-                    return text
+                    return
                 default: throw damage
                 }
             }
@@ -254,9 +274,9 @@ package enum RowDocumentID {
             HexadecimalText.append(pair: pair, to: &text)
             (digits, isBehindPair) = (digits + 2, true)
         }
-        return text
     }
 
+    private static let notUTF8 = IndexCorruption("A document ID in an index is not UTF-8.")
     private static let damage = IndexCorruption("A document ID in an index is damaged.")
 
     /// Stops the program where an invariant does not hold for two texts; for tests.
@@ -274,6 +294,9 @@ package enum RowDocumentID {
             precondition(bytes.first == text.utf8.first, "invariant 2")
             let decoded = try decode(bytes.span)
             precondition(decoded.text.hasSameBytes(as: text), "invariant 3")
+            var appended: [UInt8] = [1]
+            try decode(bytes.span, to: &appended)
+            precondition(appended == [1] + Array(text.utf8), "invariant 3")
         }
     }
 }

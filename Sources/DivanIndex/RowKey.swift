@@ -99,10 +99,29 @@ package enum RowKey {
     package static func documentID(
         in key: Span<UInt8>, at offset: Int
     ) throws(IndexCorruption) -> DocumentID {
+        try RowDocumentID.decode(key.extracting(idRange(in: key, at: offset)))
+    }
+
+    /// Appends the document's ID that begins at an offset, in UTF-8.
+    ///
+    /// - Parameters:
+    ///   - key: A row key.
+    ///   - offset: Where its emitted key ends.
+    ///   - text: Grows by the ID.
+    /// - Throws: ``IndexCorruption`` when no ID stands there.
+    package static func appendDocumentID(
+        in key: Span<UInt8>, at offset: Int, to text: inout [UInt8]
+    ) throws(IndexCorruption) {
+        try RowDocumentID.decode(key.extracting(idRange(in: key, at: offset)), to: &text)
+    }
+
+    private static func idRange(
+        in key: Span<UInt8>, at offset: Int
+    ) throws(IndexCorruption) -> Range<Int> {
         let end = key.firstZero(from: offset)
         guard end > offset, end < key.count else {
             throw IndexCorruption("A row's key has no document ID.")
         }
-        return try RowDocumentID.decode(key.extracting(offset..<end))
+        return offset..<end
     }
 }

@@ -81,6 +81,15 @@ package enum HexadecimalText {
         }
     }
 
+    /// Appends `high` and `low` as the text of a UUID.
+    package static func appendUUID(_ high: UInt64, _ low: UInt64, to bytes: inout [UInt8]) {
+        // SAFETY: the buffer has 36 bytes, all of them are initialised, and they are copied.
+        unsafe withUnsafeTemporaryAllocation(byteCount: 36, alignment: 8) { buffer in
+            unsafe writeUUID(high, low, to: buffer)
+            unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(buffer))
+        }
+    }
+
     /// The number that the text of a UUID spells, or nil for any other text.
     package static func uuid(_ text: Span<UInt8>) -> (high: UInt64, low: UInt64)? {
         let hyphen = UInt8(ascii: "-")

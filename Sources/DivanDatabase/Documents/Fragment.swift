@@ -38,7 +38,8 @@ public struct Fragment: Sendable {
     /// Blobs in the value that are in no database yet.
     var unsavedBlobs: [Blob] { if case .unsaved(_, let blobs) = storage { blobs } else { [] } }
 
-    init(_ packed: PackedValue?, store: UInt32 = 0) {
+    /// A fragment of a packed value; nil is an absent one.
+    package init(_ packed: PackedValue?, store: UInt32 = 0) {
         storage = packed.map { .packed($0) } ?? .absent
         self.store = store
     }

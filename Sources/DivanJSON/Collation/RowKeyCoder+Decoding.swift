@@ -54,6 +54,32 @@ extension RowKeyCoder {
         }
     }
 
+    /// Reads one null, boolean or text into a list.
+    ///
+    /// - Parameters:
+    ///   - key: Bytes with an encoding in them.
+    ///   - offset: Where the encoding begins; afterwards, the byte after it, if it was read.
+    ///   - list: Gets the value.
+    ///   - place: Where in the list, which has a missing value there.
+    /// - Returns: False for any other value: its encoding does not tell how its numbers are written.
+    /// - Throws: `Failure` if no encoding begins there.
+    package func decode(
+        _ key: Span<UInt8>, at offset: inout Int, into list: inout PackedList, at place: Int
+    ) throws(Failure) -> Bool {
+        switch type(ofTag: try RowKeyCoder.take(key, at: &offset, "a value")) {
+        case .null: list.set(nil, at: place)
+        case .false: list.set(false, at: place)
+        case .true: list.set(true, at: place)
+        case .string:
+            try list.setText(at: place) { bytes throws(Failure) in
+                try decodeText(key, at: &offset, to: &bytes)
+            }
+        case .number, .array, .object: return false
+        case nil: throw Failure(offset: offset - 1, expectation: "the tag of a value")
+        }
+        return true
+    }
+
     private func decodeItems(
         _ key: Span<UInt8>, at offset: inout Int, depth: Int
     ) throws(Failure) -> [JSONValue] {

@@ -67,6 +67,30 @@ extension RowKeyCoder {
         return text
     }
 
+    /// Reads a string after its tag and appends its UTF-8.
+    func decodeText(
+        _ key: Span<UInt8>, at offset: inout Int, to text: inout [UInt8]
+    ) throws(Failure) {
+        guard collation != .unicode else {
+            return text.append(contentsOf: try decodeText(key, at: &offset).utf8)
+        }
+        let start = offset
+        let escaped = key.extracting(try takeEscaped(key, at: &offset))
+        let first = text.count
+        if hasEscape(escaped) {
+            guard let plain = RowKeyCoder.unescape(escaped) else {
+                throw Failure(offset: start, expectation: "a text in UTF-8")
+            }
+            text += plain
+        } else {
+            // SAFETY: the bytes are copied.
+            unsafe escaped.withUnsafeBufferPointer { unsafe text.append(contentsOf: $0) }
+        }
+        guard (try? UTF8Span(validating: text.span.extracting(first...))) != nil else {
+            throw Failure(offset: start, expectation: "a text in UTF-8")
+        }
+    }
+
     /// Moves past a sort key and what follows it; whether that says that the text comes next.
     func skipSortKey(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> Bool {
         offset = key.firstZero(from: offset)
@@ -81,14 +105,23 @@ extension RowKeyCoder {
     /// Reads escaped bytes up to their end as UTF-8.
     func decodeEscaped(_ key: Span<UInt8>, at offset: inout Int) throws(Failure) -> String {
         let start = offset
-        offset = key.firstZero(from: start)
-        _ = try RowKeyCoder.take(key, at: &offset, "the end of a text")
-        let escaped = key.extracting(start..<offset - 1)
+        let escaped = key.extracting(try takeEscaped(key, at: &offset))
         let text =
             hasEscape(escaped)
-            ? RowKeyCoder.unescape(escaped) : String(validUTF8: escaped)
+            ? RowKeyCoder.unescape(escaped).flatMap { String(validUTF8: $0.span) }
+            : String(validUTF8: escaped)
         guard let text else { throw Failure(offset: start, expectation: "a text in UTF-8") }
         return text
+    }
+
+    /// Takes escaped bytes, and tells where they stand without their end.
+    private func takeEscaped(
+        _ key: Span<UInt8>, at offset: inout Int
+    ) throws(Failure) -> Range<Int> {
+        let start = offset
+        offset = key.firstZero(from: start)
+        _ = try RowKeyCoder.take(key, at: &offset, "the end of a text")
+        return start..<offset - 1
     }
 
     private func hasEscape(_ bytes: Span<UInt8>) -> Bool {
@@ -97,8 +130,8 @@ extension RowKeyCoder {
         return isFound
     }
 
-    /// The text that was escaped, or nil if these bytes are not what escaping makes of UTF-8.
-    private static func unescape(_ escaped: Span<UInt8>) -> String? {
+    /// The bytes that were escaped, or nil if these are not what escaping makes.
+    private static func unescape(_ escaped: Span<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(escaped.count)
         var isEscape = false
@@ -114,6 +147,6 @@ extension RowKeyCoder {
                 bytes.append(byte)
             }
         }
-        return isEscape ? nil : String(validUTF8: bytes.span)
+        return isEscape ? nil : bytes
     }
 }

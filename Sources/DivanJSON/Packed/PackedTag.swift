@@ -52,6 +52,20 @@ enum PackedTag {
     @inline(__always)
     static func tableCount(_ count: Int) -> Int { count == 0 ? 0 : (count - 1) / stride }
 
+    /// What stands before a text of more bytes than a tag tells.
+    static func head(ofTextOf length: Int) -> [UInt8] {
+        func bytes(_ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) }
+        }
+        return if length < 256 + string8Base {
+            [string8, UInt8(length - string8Base)]
+        } else if length <= 0xFFFF {
+            [string16] + bytes(2)
+        } else {
+            [string32] + bytes(4)
+        }
+    }
+
     /// How many bytes hold a magnitude, at least one.
     @inline(__always)
     static func byteCount(_ magnitude: UInt64) -> Int {

@@ -4,24 +4,24 @@ public import DivanDatabase
 public import DivanJSON
 
 /// The rows that a ``SelectQuery`` gave.
+///
+/// Columns that are properties or IDs are kept as they are stored, and decoded each time that they are read.
 public struct SelectRows: RandomAccessCollection, Sendable {
+    private let table: SelectTable
+
+    init(_ table: SelectTable) { self.table = table }
+
     /// The names of the columns, in order.
-    public let keys: [String]
+    public var keys: [String] { table.keys }
     /// The columns that tell which document or group a row is of; none when there are no such columns.
-    let identifying: [Int]
-    /// The values of all rows, one row behind the other.
-    private var values: [JSONValue?] = []
-    private var rowCount = 0
+    var identifying: [Int] { table.identifying }
 
     /// The position of the first row.
     public var startIndex: Int { 0 }
     /// The position after the last row.
-    public var endIndex: Int { rowCount }
+    public var endIndex: Int { table.rowCount }
     /// The row at a position.
-    public subscript(position: Int) -> SelectRow {
-        let start = position * keys.count
-        return SelectRow(keys: keys, values: values[start..<start + keys.count])
-    }
+    public subscript(position: Int) -> SelectRow { SelectRow(table: table, place: position) }
 
     /// All rows as Swift values.
     ///
@@ -33,49 +33,19 @@ public struct SelectRows: RandomAccessCollection, Sendable {
     }
 }
 
-extension SelectRows {
-    /// No rows yet.
-    init(keys: [String], identifying: [Int], capacity: Int) {
-        (self.keys, self.identifying) = (keys, identifying)
-        values.reserveCapacity(capacity * keys.count)
-    }
-
-    /// Adds a row.
-    ///
-    /// - Parameter fill: Appends the row's values; false when it cannot, and then there is no row.
-    /// - Returns: What `fill` returned.
-    /// - Throws: What `fill` throws; the rows are of no use then.
-    mutating func append(_ fill: (inout [JSONValue?]) throws -> Bool) rethrows -> Bool {
-        let start = values.count
-        guard try fill(&values) else {
-            values.removeSubrange(start...)
-            return false
-        }
-        rowCount += 1
-        return true
-    }
-
-    /// Leaves the last row out.
-    mutating func removeLast() {
-        values.removeLast(keys.count)
-        rowCount -= 1
-    }
-
-    /// Keeps some rows, after skipping some.
-    mutating func keep(_ limit: Int?, after offset: Int) {
-        let first = Swift.min(offset, rowCount)
-        let kept = Swift.min(limit ?? .max, rowCount - first)
-        guard kept < rowCount else { return }
-        values = Array(values[first * keys.count..<(first + kept) * keys.count])
-        rowCount = kept
-    }
-}
-
 /// One row: a value for each column, or none where it is missing.
 public struct SelectRow: Sendable {
+    private let table: SelectTable
+    private let place: Int
+
+    init(table: SelectTable, place: Int) {
+        precondition(
+            (0..<table.rowCount).contains(place), "A row is asked for where there is none.")
+        (self.table, self.place) = (table, place)
+    }
+
     /// The names of the columns, in order.
-    public let keys: [String]
-    let values: ArraySlice<JSONValue?>
+    public var keys: [String] { table.keys }
 
     /// The value of a column; absent where it is missing, or there is no such column.
     public subscript(key: String) -> Fragment {
@@ -87,11 +57,12 @@ public struct SelectRow: Sendable {
 
     /// The value of a column by its place.
     public subscript(index: Int) -> Fragment {
-        Fragment(keys.indices.contains(index) ? value(at: index) : nil)
+        guard table.keys.indices.contains(index) else { return Fragment(JSONValue?.none) }
+        return table.cells[place * table.keys.count + index]
     }
 
-    /// The value of a column that there is.
-    func value(at index: Int) -> JSONValue? { values[values.startIndex + index] }
+    /// The values by column.
+    var values: [JSONValue?] { table.keys.indices.map { self[$0].value } }
 
     /// The values that are not missing, by column.
     public var properties: JSONObject {
@@ -121,7 +92,6 @@ extension SelectRow: Equatable {
 extension SelectRows: Equatable {
     /// Equal when columns and rows are, in the same order.
     public static func == (left: SelectRows, right: SelectRows) -> Bool {
-        left.keys.hasSameBytes(as: right.keys) && left.rowCount == right.rowCount
-            && left.values == right.values
+        left.keys.hasSameBytes(as: right.keys) && left.elementsEqual(right)
     }
 }

@@ -68,9 +68,10 @@ final class SelectRun {
         return report.explanation(results: rows.count, order: sort)
     }
 
-    private var noRows: SelectRows {
-        SelectRows(
-            keys: plan.keys, identifying: plan.identifyingColumns,
+    private func noRows(isPacked: Bool) -> SelectTableBuilder {
+        SelectTableBuilder(
+            keys: plan.keys, identifying: plan.identifyingColumns, isPacked: isPacked,
+            isDistinct: query.clauses.isDistinct,
             capacity: min(query.limit ?? 0, Self.mostExpected))
     }
 
@@ -80,46 +81,37 @@ final class SelectRun {
     private func perform() throws -> (rows: SelectRows, report: QueryReport) {
         if plan.isGrouped { return try performGrouped() }
         let isDistinct = query.clauses.isDistinct
-        var rows = noRows
-        var seen = Set<[UInt8]>()
+        let stored = StoredColumns(plan.columns, source: plan.sourceName)
+        var rows = noRows(isPacked: stored != nil)
         let begin = { [self] in
-            (rows, seen, last, scope) = (noRows, [], nil, nil)
-        }
-        func add(_ fill: (inout [JSONValue?]) throws -> Bool) throws -> Bool {
-            guard try rows.append(fill) else { return false }
-            if isDistinct, let row = rows.last, !seen.insert(identity(row.values)).inserted {
-                rows.removeLast()
-            }
-            return true
+            (rows, last, scope) = (noRows(isPacked: stored != nil), nil, nil)
         }
         var planned = planned(isWindowed: !isDistinct)
-        if planned.isConstraintWhole {
+        if planned.isConstraintWhole, let stored {
             planned.rowTaker = { [plan] map in
                 let source = plan.sourceName
                 guard let covered = CoveredColumns(plan.columns, source: source, map: map) else {
                     return nil
                 }
-                return { row in try add { try covered.append(from: row, to: &$0) } }
+                return { row in try rows.appendPacked { try covered.append(from: row, to: &$0) } }
             }
-            if let stored = StoredColumns(plan.columns, source: plan.sourceName) {
-                planned.takeBody = { id, body in
-                    _ = try add { values in
-                        stored.append(id, body, to: &values)
-                        return true
-                    }
-                }
+            planned.takeBody = { id, body in
+                _ = rows.appendPacked { stored.append(id, body, to: &$0) }
             }
         }
-        let report = try planned.run(begin: begin) {
-            document, snapshot in
+        let report = try planned.run(begin: begin) { document, snapshot in
             guard let scope = try scope(document, snapshot, isFound: true) else { return true }
-            return try add { values in
-                for column in plan.columns { values.append(try column.value(in: scope)) }
-                return true
+            if let stored {
+                document.body.withBytes { body in
+                    _ = rows.appendPacked { stored.append(document.id, body, to: &$0) }
+                }
+            } else {
+                rows.append(try plan.columns.map { try $0.value(in: scope) })
             }
+            return true
         }
         if isDistinct { rows.keep(query.limit, after: query.offset) }
-        return (rows, report)
+        return (SelectRows(rows), report)
     }
 
     // MARK: - Documents
@@ -267,17 +259,10 @@ final class SelectRun {
             found.append((try order(of: group), values))
         }
         if !plan.ordering.isEmpty { found.sort { $0.order.precedes($1.order) } }
-        var rows = noRows
-        var seen = Set<[UInt8]>()
-        for (_, values) in found
-        where !query.clauses.isDistinct || seen.insert(identity(values[...])).inserted {
-            _ = rows.append {
-                $0 += values
-                return true
-            }
-        }
+        var rows = noRows(isPacked: false)
+        for (_, values) in found { rows.append(values) }
         rows.keep(query.limit, after: query.offset)
-        return (rows, report)
+        return (SelectRows(rows), report)
     }
 
     /// Whether all documents may be added to groups where they lie, in whatever order.
@@ -296,18 +281,5 @@ final class SelectRun {
         let coder = OrderCoder(
             keys: keys, coder: RowKeyCoder(plan.collation, strings: ICUCollator.root))
         return coder.position(values, id: "")
-    }
-
-    /// Bytes that are the same for equal values.
-    private func identity(_ values: ArraySlice<JSONValue?>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for value in values {
-            if let value {
-                SelectGroups.coder.append(value, to: &bytes)
-            } else {
-                bytes.append(RowKeyCoder.missing)
-            }
-        }
-        return bytes
     }
 }

@@ -27,13 +27,16 @@ struct StoredColumns {
     }
 
     /// Appends the values of the columns of a document.
-    func append(_ id: DocumentID, _ body: Span<UInt8>, to values: inout [JSONValue?]) {
+    ///
+    /// - Returns: True: a body tells all.
+    func append(_ id: DocumentID, _ body: Span<UInt8>, to values: inout PackedList) -> Bool {
         for place in paths.indices {
             if let path = paths[place] {
-                values.append(path.value(in: body))
+                values.append(path, of: body)
             } else {
-                values.append(.string(id.text))
+                values.append(text: id.text)
             }
         }
+        return true
     }
 }

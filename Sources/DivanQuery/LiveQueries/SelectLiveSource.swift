@@ -36,7 +36,7 @@ struct SelectLiveSource: LiveSource {
         let names = new.identifying
         return RowDifference(
             from: old.map(Array.init) ?? [], to: Array(new), by: { $0.values.map(\.debugText) },
-            orBy: { row in names.isEmpty ? nil : names.map { row.value(at: $0).debugText } })
+            orBy: { row in names.isEmpty ? nil : names.map { row[$0].value.debugText } })
     }
 }
 

@@ -120,6 +120,8 @@ final class PlanRun {
     private func runRows(
         _ access: IndexAccess, _ body: (Candidate) throws -> Bool
     ) throws -> Ending {
+        // These are read for each row, so that references to them are counted once.
+        let (takeRow, takeBody) = (takeRow, takeBody)
         var ending = Ending.atEnd
         var documents = RememberedSequences(snapshot)
         try forEachRow(access) { key, value in

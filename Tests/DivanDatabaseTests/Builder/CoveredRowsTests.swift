@@ -26,7 +26,10 @@ import Testing
             let ordering = Ordering.property(path)
             let query =
                 QueryBuilder
-                .select(.property(path).as("a"), .expression(Meta.id), .property(other).as("b"))
+                .select(
+                    .property(path).as("a"), .expression(Meta.id), .property(other).as("b"),
+                    .property(path).as("c"), .expression(Meta.id).as("d")
+                )
                 .from(.database(database))
                 .where(random.oneIn(4) ? .not(property.isMissing()) : condition)
                 .orderBy(random.oneIn(2) ? ordering.descending() : ordering)

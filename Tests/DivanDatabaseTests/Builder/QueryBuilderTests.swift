@@ -143,6 +143,35 @@ import Testing
         #expect(cities.map { $0["city"].string } == ["Oslo", "Rome"])
     }
 
+    @Test func `a computed column gives what a document could not hold, beside others`() throws {
+        var deep: JSONValue = 1
+        for _ in 0..<JSONValue.maximumDepth + 10 { deep = .array([deep]) }
+        let rows =
+            try QueryBuilder
+            .select(.expression(.value(deep)).as("deep"), .property("age"), .property("none"))
+            .from(.database(database)).where(Meta.id.equalTo("ann")).run()
+        #expect(rows[0]["deep"].value == deep)
+        #expect(rows[0]["age"].int == 30 && !rows[0]["none"].exists)
+    }
+
+    @Test func `rows are equal when columns and values are, however they were found`() throws {
+        func run(_ name: String) throws -> SelectRows {
+            try QueryBuilder.select(.property("age").as(name), .property("name"))
+                .from(.database(database)).where(.property("type").equalTo("person"))
+                .orderBy(.property("name")).run()
+        }
+        let rows = try run("age")
+        try database.createIndex(PropertyIndex(on: "type", "name", "age"))
+        let found = try run("age")
+        #expect(found == rows && rows.count == 5)
+        #expect(try run("years") != rows)
+        #expect(rows[0] != rows[1] && rows[0] == found[0])
+        let ann = try #require(try database.document(withID: "ann")).toMutable()
+        ann["age"] = 31
+        try database.save(ann)
+        #expect(try run("age") != rows)
+    }
+
     @Test func `rows are sorted by any expression, and cut to a window`() throws {
         let people = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
             .where(.property("type").equalTo("person"))
