@@ -26,16 +26,47 @@ extension Snapshot {
         let key = name.key
         try core.blaming(nil) {
             _ = try reader.withValue(forKey: key.span, in: core.stores.indexes) { row in
-                if let known, compare(known.bytes.span, row) == 0 {
-                    found = known
-                } else {
-                    found = KnownIndexRecord(
-                        bytes: [UInt8](copying: row),
-                        record: try core.decoding(nil) { try IndexRecord(row) })
-                }
+                found = try indexRecord(row, unless: known)
             }
         }
         return found
+    }
+
+    private func indexRecord(
+        _ row: Span<UInt8>, unless known: KnownIndexRecord?
+    ) throws -> KnownIndexRecord {
+        if let known, compare(known.bytes.span, row) == 0 { return known }
+        return KnownIndexRecord(
+            bytes: [UInt8](copying: row),
+            record: try core.decoding(nil) { try IndexRecord(row) })
+    }
+
+    /// The records of all indexes of a kind, in the order of their names, which one walk finds.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind.
+    ///   - known: What is known of an index already, and is not decoded again.
+    /// - Returns: The names and records.
+    /// - Throws: `DatabaseError`.
+    package func indexRecords(
+        of kind: IndexName.Kind, unless known: (IndexName) -> KnownIndexRecord?
+    ) throws -> [(name: IndexName, known: KnownIndexRecord)] {
+        var records: [(name: IndexName, known: KnownIndexRecord)] = []
+        try core.blaming(nil) {
+            let cursor = try reader.cursor(in: core.stores.indexes)
+            defer { cursor.close() }
+            var found = try cursor.seek(toAtLeast: IndexName(kind, "").key.span)
+            while found {
+                var isOfKind = false
+                try cursor.withRow { key, row in
+                    guard let name = IndexName(key: key), name.kind == kind else { return }
+                    isOfKind = true
+                    records.append((name, try indexRecord(row, unless: known(name))))
+                }
+                found = try isOfKind && cursor.next()
+            }
+        }
+        return records
     }
 
     /// Reads an index.

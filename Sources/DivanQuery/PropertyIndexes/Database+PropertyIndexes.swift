@@ -77,11 +77,11 @@ extension Database {
 extension Snapshot {
     /// The indexes on properties that are declared, by name, each in its first order.
     func propertyIndexes() throws -> [PropertyIndexMap] {
-        try indexNames().filter { $0.kind == .property && !$0.isOfLaterOrder }.compactMap { name in
-            guard let record = try knownRecord(name) else { return nil }
-            return try core.decoding(nil) {
-                try core.knownIndexes.map(name, definedBy: record.version)
-            }
+        let known = core.knownIndexes
+        let records = try indexRecords(of: .property) { known.record($0) }
+        return try records.lazy.filter { !$0.name.isOfLaterOrder }.map { name, found in
+            known.note(found, of: name)
+            return try core.decoding(nil) { try known.map(name, definedBy: found.record.version) }
         }
     }
 
