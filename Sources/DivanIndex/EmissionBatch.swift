@@ -39,7 +39,7 @@ package struct EmissionBatch: Sendable {
         var value: Range<Int> { keyEnd..<keyEnd + Int(valueSize) }
     }
 
-    /// A document: where its ID stands in ``bytes``, and where its rows end. They follow those of the document before it.
+    /// A document: where its ID stands in ``bytes``, and where its rows end. Its rows follow those of the document before it.
     private struct Document {
         var start: Int
         var idSize: UInt32
@@ -80,10 +80,11 @@ package struct EmissionBatch: Sendable {
             + MemoryLayout<Document>.stride * documents.count
     }
 
-    /// About how much more it takes while ``IndexWriter`` writes it: each row and each document is an edit, which is
-    /// sorted by two numbers that are moved, and rows are packed into blocks.
+    /// About how much more it takes at most while ``IndexWriter`` writes it: where rows are replaced, each row and each document is
+    /// an edit, which is sorted by two numbers that are moved. Rows are packed into blocks.
     package var sizeOfWriting: Int {
-        let perEdit = MemoryLayout<BlockEdits.Edit>.stride + 2 * MemoryLayout<KeyOrder.Place>.stride
+        let perEdit =
+            MemoryLayout<BlockEdits.Edit>.stride + 2 * MemoryLayout<KeySorter.Place>.stride
         return bytes.count / 2 + perEdit * (rows.count + documents.count)
     }
 

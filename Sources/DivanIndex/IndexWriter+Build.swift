@@ -25,7 +25,7 @@ extension IndexWriter {
         _ documents: EmittingDocuments
     ) throws -> Changes {
         let places = places ?? Array(0..<batch.count)
-        let sorting = SideWork { Self.order(of: batch, places) }
+        let sorting = SideWork { Self.sorted(batch, places) }
         let packing = SideWork { try Self.pack(sorting.result(), of: batch) }
         try writeLists(of: batch, places, documents)
         let order = try sorting.result().places
@@ -77,27 +77,27 @@ extension IndexWriter {
     }
 
     /// The rows of some documents, sorted.
-    private static func order(of batch: EmissionBatch, _ places: [Int]) -> KeyOrder {
+    private static func sorted(_ batch: EmissionBatch, _ places: [Int]) -> KeySorter {
         let rows = batch.rows
-        var order = KeyOrder()
-        order.reserve(rows.count)
+        var sorter = KeySorter()
+        sorter.reserve(rows.count)
         for place in places {
-            for row in batch.rows(of: place) { order.append(row, rows[row].key, of: batch.bytes) }
+            for row in batch.rows(of: place) { sorter.append(row, rows[row].key, of: batch.bytes) }
         }
-        order.sort(in: batch.bytes) { rows[$0].key }
-        return order
+        sorter.sort(in: batch.bytes) { rows[$0].key }
+        return sorter
     }
 
     private static func pack(
-        _ order: KeyOrder, of batch: EmissionBatch
+        _ sorted: KeySorter, of batch: EmissionBatch
     ) throws -> PackedBlocks {
         var packer = BlockPacker(first: PackedBlocks(capacity: batch.bytes.count / 2))
-        try forEachRow(of: batch, order.places) { try packer.add(key: $0, value: $1) }
+        try forEachRow(of: batch, sorted.places) { try packer.add(key: $0, value: $1) }
         return try packer.finished()
     }
 
     private static func forEachRow(
-        of batch: EmissionBatch, _ order: [KeyOrder.Place],
+        of batch: EmissionBatch, _ order: [KeySorter.Place],
         _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
     ) throws {
         let (bytes, rows) = (batch.bytes.span, batch.rows.span)

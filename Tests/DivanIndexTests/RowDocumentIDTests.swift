@@ -82,6 +82,8 @@ import Testing
     ])
     func `bytes that are no ID are an error`(bytes: [UInt8]) {
         #expect(throws: IndexCorruption.self) { try RowDocumentID.decode(bytes.span) }
+        var text: [UInt8] = []
+        #expect(throws: IndexCorruption.self) { try RowDocumentID.decode(bytes.span, to: &text) }
     }
 
     private func bytes(_ text: String) -> [UInt8] {

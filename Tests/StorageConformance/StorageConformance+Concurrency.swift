@@ -89,13 +89,17 @@ extension StorageConformance {
                 try expect(
                     try first.read { try $0.text("a", in: one) } == nil, "gone for the other")
             }
-            try? first.write { writer in
-                try writer.set("undone", "a", in: one)
-                throw Refusal()
-            }
+            do {
+                try first.write { writer in
+                    try expect(try writer.text("a", in: one) == nil, "gone for a writer, too")
+                    try writer.set("undone", "a", in: one)
+                    try expect(try writer.text("a", in: one) == "undone", "made by this writer")
+                    throw Refusal()
+                }
+            } catch is Refusal {}
             for engine in [(first, one), (second, two)] {
                 let read = try engine.0.read { try $0.text("a", in: engine.1) }
-                try expect(read == nil, "made by a write that was undone")
+                try expect(read == nil, "still gone after a write that was undone")
             }
             try first.write { try $0.set("3", "a", in: one) }
             try expect(try second.read { try $0.text("a", in: two) } == "3", "made again")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Changes of the rows of a store, sorted by key (``KeyOrder``), and the bytes that they are made of.
+/// Changes of the rows of a store, sorted by key (``KeySorter``), and the bytes that they are made of.
 ///
 /// A bulk build has hundreds of thousands of edits. So an edit is a few numbers.
 struct BlockEdits {
@@ -52,11 +52,11 @@ struct BlockEdits {
     /// Sorts by key, unless they are sorted.
     mutating func sort(in bytes: [UInt8]) {
         guard !isSorted(in: bytes.span) else { return }
-        var order = KeyOrder()
-        order.reserve(count)
-        for index in edits.indices { order.append(index, edits[index].key, of: bytes) }
-        order.sort(in: bytes) { edits[$0].key }
-        move(order.places.map(\.index))
+        var sorter = KeySorter()
+        sorter.reserve(count)
+        for index in edits.indices { sorter.append(index, edits[index].key, of: bytes) }
+        sorter.sort(in: bytes) { edits[$0].key }
+        move(sorter.places.map(\.index))
     }
 
     /// Moves each edit to its place, one circle of places after the other. A copy of all edits would be most of the memory that

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The order of keys that stand in one array of bytes, each known by a number.
+/// Sorts keys that stand in one array of bytes, each known by a number.
 ///
 /// ```swift
-/// var order = KeyOrder()
-/// for row in rows.indices { order.append(row, rows[row].key, of: bytes) }
-/// order.sort(in: bytes) { rows[$0].key }
-/// for place in order.places { write(rows[place.index]) }
+/// var sorter = KeySorter()
+/// for row in rows.indices { sorter.append(row, rows[row].key, of: bytes) }
+/// sorter.sort(in: bytes) { rows[$0].key }
+/// for place in sorter.places { write(rows[place.index]) }
 /// ```
 ///
 /// A bulk build has hundreds of thousands of keys. So they are sorted without comparing them: by eight bytes, byte by byte, by
 /// counting, without the bytes that all have in common. Keys that are alike in all eight keep the order in which they came, which
-/// is often right; otherwise they are sorted by the next eight. Only two numbers a key are moved.
-struct KeyOrder {
+/// is often right; otherwise they are sorted by the next eight. Only two numbers are moved for each key.
+struct KeySorter {
     /// At most this many are sorted in place.
     private static let mostInserted = 8
     /// Fewer than this are sorted by comparison.

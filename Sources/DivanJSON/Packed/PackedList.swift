@@ -42,9 +42,9 @@ package struct PackedList: Sendable {
         bytes.reserveCapacity(2 + count * Self.expectedSize)
     }
 
-    // MARK: - Adding
+    // MARK: - Adding and setting
 
-    /// Adds missing values, which may be set then.
+    /// Adds missing values, which can be set later.
     package mutating func appendMissing(_ count: Int) {
         for _ in 0..<count { offsets.append(0) }
     }
@@ -65,8 +65,6 @@ package struct PackedList: Sendable {
         appendMissing(1)
         setText(at: count - 1) { $0.append(contentsOf: text.utf8) }
     }
-
-    // MARK: - Setting values that are missing
 
     /// Sets a value to null, false or true.
     package mutating func set(_ value: Bool?, at place: Int) {
@@ -113,12 +111,40 @@ package struct PackedList: Sendable {
     /// How much there is now.
     package var mark: Mark { Mark(count: offsets.count, size: bytes.count) }
 
-    /// Removes what was added since a moment.
+    /// Removes what was added since a moment. Values before that must not have been set since.
     package mutating func removeAll(since mark: Mark) {
         offsets.removeLast(offsets.count - mark.count)
         bytes.removeLast(bytes.count - mark.size)
     }
 
     /// Keeps some values.
-    package mutating func keep(_ places: Range<Int>) { offsets = Array(offsets[places]) }
+    package mutating func keep(_ places: Range<Int>) {
+        var kept = PackedList()
+        for place in places {
+            kept.offsets.append(offsets[place] == 0 ? 0 : kept.bytes.count)
+            kept.bytes += bytes[range(of: place)]
+        }
+        self = kept
+    }
+
+    // MARK: - Comparing
+
+    /// Whether a value is the same as one of another list, or both are missing.
+    package func isEqual(_ place: Int, to other: PackedList, _ otherPlace: Int) -> Bool {
+        guard (offsets[place] == 0) == (other.offsets[otherPlace] == 0) else { return false }
+        return bytes[range(of: place)] == other.bytes[other.range(of: otherPlace)]
+    }
+
+    /// Where a value stands; empty for a missing one.
+    private func range(of place: Int) -> Range<Int> {
+        let offset = offsets[place]
+        // SAFETY: the reader lives inside the closure.
+        return unsafe bytes.withUnsafeBufferPointer { bytes in
+            let node = unsafe PackedReader(bytes).node(at: offset, limit: bytes.count)
+            return offset == 0 ? 0..<0 : offset..<(node?.end ?? bytes.count)
+        }
+    }
+
+    /// How many bytes it takes, for tests.
+    var byteCount: Int { bytes.count }
 }

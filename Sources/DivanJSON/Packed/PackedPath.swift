@@ -33,11 +33,6 @@ package struct PackedPath: Sendable {
         withTarget(in: packed) { reader, node in reader.int64(node) } ?? nil
     }
 
-    /// The value that the path leads to in lent packed bytes; nil when there is none.
-    package func value(in packed: Span<UInt8>) -> JSONValue? {
-        withTarget(in: packed) { reader, node in reader.jsonValue(node) }
-    }
-
     /// Whether the path leads to a value other than null in lent packed bytes.
     package func hasValue(in packed: Span<UInt8>) -> Bool {
         withTarget(in: packed) { reader, node in reader.collationType(of: node) != .null } ?? false

@@ -39,7 +39,7 @@
 /// A property of an object is found by stepping over up to sixteen others, after a binary search
 /// in a larger object; an element of an array likewise.
 public struct PackedValue: Sendable {
-    /// The bytes of the root that this value lies in.
+    /// The bytes that this value lies in: those of a root, or of a ``PackedList``.
     let storage: [UInt8]
     /// Where the value's tag stands; 1 for a root, after the version.
     let offset: Int

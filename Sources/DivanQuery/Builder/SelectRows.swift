@@ -5,7 +5,8 @@ public import DivanJSON
 
 /// The rows that a ``SelectQuery`` gave.
 ///
-/// Columns that are properties or IDs are kept as they are stored, and decoded each time that they are read.
+/// Where all columns are properties or IDs, they are kept as they are stored, and decoded each time that they are read; other
+/// columns are computed once. A row, or a value of one, keeps all rows in memory.
 public struct SelectRows: RandomAccessCollection, Sendable {
     private let table: SelectTable
 
@@ -85,13 +86,16 @@ public struct SelectRow: Sendable {
 extension SelectRow: Equatable {
     /// Rows are equal when their columns and values are.
     public static func == (left: SelectRow, right: SelectRow) -> Bool {
-        left.keys.hasSameBytes(as: right.keys) && left.values == right.values
+        left.keys.hasSameBytes(as: right.keys)
+            && left.table.isEqual(left.place..<left.place + 1, to: right.table, from: right.place)
     }
 }
 
 extension SelectRows: Equatable {
     /// Equal when columns and rows are, in the same order.
     public static func == (left: SelectRows, right: SelectRows) -> Bool {
-        left.keys.hasSameBytes(as: right.keys) && left.elementsEqual(right)
+        guard left.table !== right.table else { return true }
+        return left.keys.hasSameBytes(as: right.keys) && left.count == right.count
+            && left.table.isEqual(left.indices, to: right.table, from: 0)
     }
 }

@@ -68,11 +68,10 @@ final class SelectRun {
         return report.explanation(results: rows.count, order: sort)
     }
 
-    private func noRows(isPacked: Bool) -> SelectTableBuilder {
+    private func noRows(isPacked: Bool, capacity: Int) -> SelectTableBuilder {
         SelectTableBuilder(
             keys: plan.keys, identifying: plan.identifyingColumns, isPacked: isPacked,
-            isDistinct: query.clauses.isDistinct,
-            capacity: min(query.limit ?? 0, Self.mostExpected))
+            isDistinct: query.clauses.isDistinct, capacity: capacity)
     }
 
     /// Room for as many rows is made before there are any.
@@ -82,9 +81,11 @@ final class SelectRun {
         if plan.isGrouped { return try performGrouped() }
         let isDistinct = query.clauses.isDistinct
         let stored = StoredColumns(plan.columns, source: plan.sourceName)
-        var rows = noRows(isPacked: stored != nil)
+        let capacity = min(query.limit ?? 0, Self.mostExpected)
+        var rows = noRows(isPacked: stored != nil, capacity: 0)
         let begin = { [self] in
-            (rows, last, scope) = (noRows(isPacked: stored != nil), nil, nil)
+            rows = noRows(isPacked: stored != nil, capacity: capacity)
+            (last, scope) = (nil, nil)
         }
         var planned = planned(isWindowed: !isDistinct)
         if planned.isConstraintWhole, let stored {
@@ -106,7 +107,9 @@ final class SelectRun {
                     _ = rows.appendPacked { stored.append(document.id, body, to: &$0) }
                 }
             } else {
-                rows.append(try plan.columns.map { try $0.value(in: scope) })
+                try rows.appendComputed { values in
+                    for column in plan.columns { values.append(try column.value(in: scope)) }
+                }
             }
             return true
         }
@@ -259,8 +262,8 @@ final class SelectRun {
             found.append((try order(of: group), values))
         }
         if !plan.ordering.isEmpty { found.sort { $0.order.precedes($1.order) } }
-        var rows = noRows(isPacked: false)
-        for (_, values) in found { rows.append(values) }
+        var rows = noRows(isPacked: false, capacity: found.count)
+        for (_, values) in found { rows.appendComputed { $0 += values } }
         rows.keep(query.limit, after: query.offset)
         return (SelectRows(rows), report)
     }

@@ -16,6 +16,14 @@ final class SelectTable: Sendable {
         (keys, identifying) = (building.keys, building.identifying)
         (cells, rowCount) = (building.cells, building.rowCount)
     }
+
+    /// Whether some rows are the same as others with the same columns.
+    func isEqual(_ rows: Range<Int>, to other: SelectTable, from start: Int) -> Bool {
+        let width = keys.count
+        return cells.isEqual(
+            rows.lowerBound * width..<rows.upperBound * width, to: other.cells,
+            from: start * width)
+    }
 }
 
 /// The values of rows, one row behind the other: packed where all columns stand in documents as they are, and such as
@@ -30,6 +38,18 @@ enum SelectCells: Sendable {
         switch self {
         case .packed(let list): Fragment(list[place])
         case .computed(let values): Fragment(values[place])
+        }
+    }
+
+    /// Whether some values are the same as others.
+    func isEqual(_ places: Range<Int>, to others: SelectCells, from start: Int) -> Bool {
+        let offset = start - places.lowerBound
+        return switch (self, others) {
+        case (.packed(let list), .packed(let other)):
+            places.allSatisfy { list.isEqual($0, to: other, $0 + offset) }
+        case (.computed(let values), .computed(let other)):
+            places.allSatisfy { values[$0] == other[$0 + offset] }
+        default: places.allSatisfy { self[$0].value == others[$0 + offset].value }
         }
     }
 }
@@ -52,7 +72,7 @@ struct SelectTableBuilder {
     /// - Parameters:
     ///   - keys: The names of the columns.
     ///   - identifying: The columns that tell which document or group a row is of.
-    ///   - isPacked: Whether rows are added by ``appendPacked(_:)``; else by ``append(_:)``.
+    ///   - isPacked: Whether rows are added by ``appendPacked(_:)``; else by ``appendComputed(_:)``.
     ///   - isDistinct: Whether a row that is there is not added again.
     ///   - capacity: How many rows to make room for.
     init(keys: [String], identifying: [Int], isPacked: Bool, isDistinct: Bool, capacity: Int) {
@@ -67,10 +87,26 @@ struct SelectTableBuilder {
 
     fileprivate var cells: SelectCells { isPacked ? .packed(packed) : .computed(computed) }
 
-    /// Adds a row.
-    mutating func append(_ values: [JSONValue?]) {
-        guard !isDistinct || seen.insert(Self.identity(values)).inserted else { return }
-        computed += values
+    /// Adds a row of computed values.
+    ///
+    /// - Parameter fill: Appends the row's values.
+    /// - Throws: What `fill` throws; the rows are of no use then.
+    mutating func appendComputed(_ fill: (inout [JSONValue?]) throws -> Void) rethrows {
+        let start = computed.count
+        try fill(&computed)
+        if isDistinct {
+            var identity: [UInt8] = []
+            for value in computed[start...] {
+                if let value {
+                    SelectGroups.coder.append(value, to: &identity)
+                } else {
+                    identity.append(RowKeyCoder.missing)
+                }
+            }
+            guard seen.insert(identity).inserted else {
+                return computed.removeLast(computed.count - start)
+            }
+        }
         rowCount += 1
     }
 
@@ -86,8 +122,15 @@ struct SelectTableBuilder {
             return false
         }
         if isDistinct {
-            let values = (packed.count - keys.count..<packed.count).map { packed[$0]?.jsonValue() }
-            guard seen.insert(Self.identity(values)).inserted else {
+            var identity: [UInt8] = []
+            for place in packed.count - keys.count..<packed.count {
+                if let value = packed[place] {
+                    SelectGroups.coder.append(value, to: &identity)
+                } else {
+                    identity.append(RowKeyCoder.missing)
+                }
+            }
+            guard seen.insert(identity).inserted else {
                 packed.removeAll(since: mark)
                 return true
             }
@@ -104,19 +147,6 @@ struct SelectTableBuilder {
         let places = first * keys.count..<(first + kept) * keys.count
         if isPacked { packed.keep(places) } else { computed = Array(computed[places]) }
         rowCount = kept
-    }
-
-    /// Bytes that are the same for equal values.
-    private static func identity(_ values: [JSONValue?]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for value in values {
-            if let value {
-                SelectGroups.coder.append(value, to: &bytes)
-            } else {
-                bytes.append(RowKeyCoder.missing)
-            }
-        }
-        return bytes
     }
 }
 

@@ -68,12 +68,14 @@ final class IndexPiece: Sendable {
     }
 
     /// What the threads have made.
-    private struct Work {
+    struct Work {
         /// The parts that follow each other, as one.
         var whole: IndexPart
         /// Those that lack some before them, by the sequence that they follow.
-        var waiting: [SequenceNumber: IndexPart] = [:]
-        var failure: (any Error)?
+        private var waiting: [SequenceNumber: IndexPart] = [:]
+        fileprivate var failure: (any Error)?
+
+        init(whole: consuming IndexPart) { self.whole = whole }
 
         /// Adds a part, and those that waited for it.
         mutating func add(_ part: IndexPart) {
@@ -124,6 +126,9 @@ final class IndexPiece: Sendable {
 
     /// Maps its documents, on all cores, and adds them to those before. Where the piece ends early, the parts behind its end
     /// wait in vain.
+    ///
+    /// - Parameter whole: Those before; without documents when this throws.
+    /// - Throws: `DatabaseError`, and what a map function throws.
     func map(adding whole: inout IndexPart) throws {
         // Nothing else may refer to the arrays of the whole, or adding a part would copy them.
         var taken = whole.emptied

@@ -27,21 +27,30 @@ struct PropertyEmitter: Sendable {
             !paths.contains(where: \.isReserved)
         else { return nil }
         let coder = coder
-        let parts = paths.map { path in
+        let parts = paths.map { path -> AppendKey in
             let path = PackedPath(path.steps.map { ($0.key, $0.index) })
-            return { @Sendable (body: Span<UInt8>, key: inout [UInt8]) in
+            return { body, key in
                 if !coder.append(path, of: body, to: &key) { key.append(RowKeyCoder.missing) }
             }
         }
-        // One function for the whole key: to loop over parts would count references to each, for each document.
-        guard let first = parts.first else { return nil }
-        let append = parts.dropFirst().reduce(first) { before, next in
-            { body, key in
-                before(body, &key)
-                next(body, &key)
-            }
-        }
+        guard let append = Self.one(of: parts[...]) else { return nil }
         return { { body, batch in batch.appendKey { append(body, &$0) } } }
+    }
+
+    private typealias AppendKey = @Sendable (_ body: Span<UInt8>, _ key: inout [UInt8]) -> Void
+
+    /// One function for all parts of a key: to loop over parts would count references to each, for each document.
+    ///
+    /// Its calls nest by halves, since an index may be declared on very many properties.
+    private static func one(of parts: ArraySlice<AppendKey>) -> AppendKey? {
+        let middle = parts.startIndex + parts.count / 2
+        guard parts.count > 1, let first = one(of: parts[..<middle]),
+            let second = one(of: parts[middle...])
+        else { return parts.first }
+        return { body, key in
+            first(body, &key)
+            second(body, &key)
+        }
     }
 
     /// Emits the rows of a document.

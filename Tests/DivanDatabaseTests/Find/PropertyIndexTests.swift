@@ -29,6 +29,24 @@ import Testing
         }
     }
 
+    @Test
+    func `the map of an index on very many properties does not nest as deep as they are many`()
+        throws
+    {
+        let names = (0..<100_000).map { "p\($0)" }
+        let map = try PropertyIndexMap(PropertyIndex(named: "many", on: names))
+        guard let lentMap = map.definition.makeLentMap?() else {
+            Issue.record("An index on properties needs a body alone.")
+            return
+        }
+        var batch = EmissionBatch()
+        let body = PackedValue(["p0": 1, "p99999": true])
+        batch.begin(DocumentID("d"))
+        body.withBytes { lentMap($0, &batch) }
+        batch.end()
+        #expect(batch.byteCount > 100_000)
+    }
+
     @Test func `an index is listed until it is deleted`() throws {
         let index = PropertyIndex(on: "type", "age")
         #expect(try database.createIndex(index))

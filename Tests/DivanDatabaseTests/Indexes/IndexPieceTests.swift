@@ -225,6 +225,33 @@ struct IndexPieceTests {
         }
     }
 
+    @Test func `parts are added in the order of the feed, whichever is made first`() throws {
+        for round in Soak.rounds(test: 20, soak: 500) {
+            var random = Soak.random(round: round, salt: 0x9A27)
+            let database = try Database.inMemory()
+            try save(0..<3_000, in: database)
+            let definition = try PropertyIndexMap(PropertyIndex(on: "n")).definition
+            let piece = try IndexPiece(
+                database.core, for: [OutdatedIndex(unstored: definition)], after: 0, purge: nil)
+            var parts = [piece.first]
+            while var stretch = piece.claim() {
+                while let part = try piece.read(&stretch) { parts.append(part) }
+            }
+            #expect(parts.count > 8)
+            // Where one is missing, those before it count.
+            let missing = random.oneIn(2) ? random.below(parts.count) : parts.count
+            var work = IndexPiece.Work(whole: piece.first.emptied)
+            for place in parts.indices.shuffled(using: &random) where place != missing {
+                work.add(try parts[place].mapped())
+            }
+            let expected = parts[..<missing].flatMap { $0.items.map(\.sequence) }
+            #expect(work.whole.items.map(\.sequence) == expected, "round \(round)")
+            #expect(work.whole.rows[0].emissions.count == expected.count)
+            #expect(work.whole.lastSequence == (parts[..<missing].last?.lastSequence ?? 0))
+            work.whole.checkInvariants()
+        }
+    }
+
     /// All pieces from the first change on, for an index of documents and one of lent bodies.
     private func pieces(of database: Database) throws -> [IndexPart] {
         let view = database.view(named: "all")

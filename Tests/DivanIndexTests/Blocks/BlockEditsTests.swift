@@ -35,6 +35,25 @@ struct BlockEditsTests {
         #expect(edits.edits.map(\.start) == starts)
     }
 
+    @Test(arguments: [3, 20, 500]) func `edits of one key stay in the order in which they came`(
+        count: Int
+    ) {
+        var (edits, bytes) = (BlockEdits(), [UInt8]())
+        for number in 0..<count {
+            for key in [[2], [1], Array(repeating: 7, count: 100)] as [[UInt8]] {
+                edits.append(
+                    .put, key: key, value: [UInt8(number >> 8), UInt8(number & 0xFF)], to: &bytes)
+            }
+        }
+        edits.sort(in: bytes)
+        let sorted = edits.edits.map { Array(bytes[$0.key]) }
+        #expect(sorted.elementsEqual(sorted.sorted { $0.precedes($1) }))
+        for (edit, next) in zip(edits.edits, edits.edits.dropFirst())
+        where bytes[edit.key] == bytes[next.key] {
+            #expect(Array(bytes[edit.value]).precedes(Array(bytes[next.value])))
+        }
+    }
+
     /// Keys of one kind: short and random, behind one of a few beginnings, behind a beginning that is longer
     /// than what is counted, such that begin each other, and such that differ only in zeros at the end.
     private static func key(_ maker: Int, _ random: inout SeededRandom) -> [UInt8] {

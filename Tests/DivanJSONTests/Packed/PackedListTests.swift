@@ -10,11 +10,11 @@ import Testing
 struct PackedListTests {
     private struct Refusal: Error {}
 
-    /// What a list should have, and a mark with how much there was then.
+    /// What a list should have, and marks with what it had then.
     private struct Model {
         var list = PackedList()
         var values: [JSONValue?] = []
-        var marks: [(mark: PackedList.Mark, count: Int)] = []
+        var marks: [(mark: PackedList.Mark, values: [JSONValue?], size: Int)] = []
 
         func check(_ round: Int) {
             #expect(list.count == values.count, "round \(round)")
@@ -44,11 +44,17 @@ struct PackedListTests {
             model.list.appendMissing(count)
             model.values += Array(repeating: nil, count: count)
         case 1, 2:
-            let body = PackedValue(
-                .object(["a": ["b": RandomJSON.value(depth: 3, using: &random)]]))
-            let path = PackedPath([("a", nil), (random.oneIn(3) ? "c" : "b", nil)])
-            body.withBytes { model.list.append(path, of: $0) }
-            model.values.append(body.withBytes { path.value(in: $0) })
+            let value = RandomJSON.value(depth: 3, using: &random)
+            let body = PackedValue(["a": ["b": value], "list": [0, value]])
+            let (steps, found): ([(name: String?, index: Int?)], JSONValue?) =
+                switch random.below(4) {
+                case 0: ([("a", nil), ("c", nil)], nil)
+                case 1: ([("list", nil), (nil, 2)], nil)
+                case 2: ([("list", nil), (nil, 1)], value)
+                default: ([("a", nil), ("b", nil)], value)
+                }
+            body.withBytes { model.list.append(PackedPath(steps), of: $0) }
+            model.values.append(found)
         case 3:
             let text = text(&random)
             model.list.append(text: text)
@@ -60,13 +66,13 @@ struct PackedListTests {
             model.values[place] = value.map { .bool($0) } ?? .null
         case 5:
             guard let place = missing.randomElement(using: &random) else { return }
-            let text = text(&random)
+            let (text, size) = (text(&random), model.list.byteCount)
             // What could not be written leaves nothing behind.
             try? model.list.setText(at: place) { bytes throws(Refusal) in
                 bytes += Array(text.utf8.prefix(3))
                 throw Refusal()
             }
-            #expect(model.list[place] == nil)
+            #expect(model.list[place] == nil && model.list.byteCount == size)
             model.list.setText(at: place) { $0 += Array(text.utf8) }
             model.values[place] = .string(text)
         case 6:
@@ -74,18 +80,14 @@ struct PackedListTests {
             let source = random.below(model.values.count)
             model.list.copy(source, to: place)
             model.values[place] = model.values[source]
-            // A mark that is older than a copy may be what the copy refers behind.
-            model.marks = []
-        case 7: model.marks.append((model.list.mark, model.values.count))
+        case 7: model.marks.append((model.list.mark, model.values, model.list.byteCount))
         default:
-            guard let (mark, count) = model.marks.popLast(), count <= model.values.count else {
-                return
-            }
-            // Values that were missing then may not have been set since.
-            let isSet = model.values[..<count].contains { $0 != nil }
-            guard !isSet || count == 0 else { return }
+            guard let (mark, values, size) = model.marks.popLast() else { return }
+            // Values that were missing then must not have been set since.
+            guard model.values.prefix(values.count) == values[...] else { return }
             model.list.removeAll(since: mark)
-            model.values.removeLast(model.values.count - count)
+            model.values = values
+            #expect(model.list.byteCount == size)
         }
     }
 
@@ -109,8 +111,27 @@ struct PackedListTests {
             #expect(list.count == 1 && list[0]?.string == "kept")
         }
         list.append(text: "next")
-        list.keep(1..<2)
-        #expect(list.count == 1 && list[0]?.string == "next")
+        list.appendMissing(1)
+        list.append(text: String(repeating: "large", count: 1_000))
+        list.keep(1..<3)
+        #expect(list.count == 2 && list[0]?.string == "next" && list[1] == nil)
+        #expect(list.byteCount == 7)
+    }
+
+    @Test func `values of two lists are equal when they are the same or both missing`() {
+        let values: [JSONValue?] = [nil, .null, 1, 1.0, "a", "b", [], [1], ["a": 1]]
+        var (left, right) = (PackedList(), PackedList())
+        right.append(text: "first")
+        for value in values {
+            let body = PackedValue(value.map { ["v": $0] } ?? [:])
+            body.withBytes { left.append(PackedPath([("v", nil)]), of: $0) }
+            body.withBytes { right.append(PackedPath([("v", nil)]), of: $0) }
+        }
+        for (place, value) in values.enumerated() {
+            for (other, otherValue) in values.enumerated() {
+                #expect(left.isEqual(place, to: right, other + 1) == (value == otherValue))
+            }
+        }
     }
 
     @Test func `a scalar of a key is the value that decoding the key gives`() throws {
