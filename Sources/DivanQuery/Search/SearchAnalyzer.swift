@@ -41,7 +41,7 @@ package struct SearchAnalyzer: Sendable, Equatable {
     }
 
     /// What terms depend on beside the analyzer.
-    package static var version: String { "search 2 \(TextAnalyzer.version)" }
+    package static var version: String { "search 3 \(TextAnalyzer.version)" }
 
     /// The terms of a text in order.
     package func tokens(of text: String) -> [Token] {
@@ -54,6 +54,8 @@ package struct SearchAnalyzer: Sendable, Equatable {
     }
 
     /// The beginning of a word, or a word with wildcards, in the letters that terms have: nothing is left out or cut down.
+    ///
+    /// It is empty for a text of letters that folding removes, such as the Hangul filler: no term has them.
     func normalized(_ text: String) -> String {
         switch kind {
         case .keyword, .whitespace: text
@@ -77,7 +79,7 @@ package struct SearchAnalyzer: Sendable, Equatable {
             }
         default: break
         }
-        return Self.cut(term)
+        return term.isEmpty ? nil : Self.cut(term)
     }
 
     /// What is cut out of a text.

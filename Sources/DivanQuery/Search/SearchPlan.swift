@@ -37,6 +37,8 @@ struct SearchPlan {
         case .prefix(let field, let text):
             try collected { take in
                 let start = analyzers[field].normalized(text)
+                // Every term begins with nothing, but none with letters that folding removes.
+                guard !start.isEmpty || text.isEmpty else { return }
                 try forEachTerm(field, from: start) { term, id in
                     guard term.hasBytePrefix(start) else { return false }
                     try take(id)
@@ -188,8 +190,11 @@ struct SearchPlan {
         // Texts between wildcards are folded as a whole, since a character may become several.
         var folded: [SearchExpression.Sign] = []
         var text = String.UnicodeScalarView()
+        var isInNoTerm = false
         func flush() {
-            folded += analyzer.normalized(String(text)).unicodeScalars.map { .scalar($0) }
+            let part = analyzer.normalized(String(text))
+            isInNoTerm = isInNoTerm || part.isEmpty && !text.isEmpty
+            folded += part.unicodeScalars.map { .scalar($0) }
             text = String.UnicodeScalarView()
         }
         for sign in signs {
@@ -201,6 +206,7 @@ struct SearchPlan {
             }
         }
         flush()
+        guard !isInNoTerm else { return try collected { _ in } }
         let pattern = SearchPattern(folded)
         return try patterned(field, from: pattern.beginning, length: folded.count) {
             pattern.matches($0)
@@ -214,6 +220,7 @@ struct SearchPlan {
         -> (any SearchMatches)?
     {
         let word = analyzers[field].normalized(text)
+        guard !word.isEmpty || text.isEmpty else { return try collected { _ in } }
         guard distance > 0 else { return try term(field, word) }
         guard word.utf8.count <= Self.longestFuzzy else {
             throw DatabaseError(

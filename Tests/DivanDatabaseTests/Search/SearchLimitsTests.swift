@@ -51,6 +51,32 @@ import Testing
         }
     }
 
+    @Test(arguments: ["standard", "simple", "simple_asciifolding", "classic", "english", "email"])
+    func `letters that no term has are found nowhere, by whatever pattern`(analyzer: String) throws {
+        let database = try Database.inMemory()
+        defer { database.close() }
+        // The Hangul filler, a letter that folding removes, alone and within words.
+        let texts = ["word", "\u{3164}", "wor\u{3164}d", "other \u{3164} word"]
+        for (number, text) in texts.enumerated() {
+            let calls: JSONValue = [["default", .string(text), [:]]]
+            try database.save(MutableDocument(["fields": calls], id: "d\(number)"))
+        }
+        let index = try SearchIndex.calling(database, analyzer: .string(analyzer))
+        func found(_ text: String) throws -> [String] {
+            try SearchRun(index, SearchQuery(text), budget: SearchBudget()).run().hits
+                .map(\.id.text).sorted()
+        }
+        let filler = "\u{3164}"
+        for text in ["*", "?", "?*", "*d", "~", "~1"].map({ filler + $0 }) {
+            #expect(try found(text).isEmpty, "\(text.unicodeScalars.map(\.value))")
+            #expect(try found("word AND \(text)").isEmpty)
+        }
+        // Within a word it changes nothing.
+        #expect(try found("wo\(filler)r*") == ["d0", "d2", "d3"])
+        #expect(try found("word") == ["d0", "d2", "d3"])
+        #expect(try found("o*") == ["d3"])
+    }
+
     @Test func `depth, length and clauses are bounded`() throws {
         let (database, index) = try index()
         defer { database.close() }
