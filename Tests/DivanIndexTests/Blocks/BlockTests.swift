@@ -74,6 +74,33 @@ private final class BlockFixture {
         }
     }
 
+    /// Changes a few bytes of a block, cuts some off or adds some.
+    func damage(_ random: inout SeededRandom) throws {
+        try engine.write { writer in
+            let cursor = try writer.cursor(in: store)
+            var blocks: [(key: [UInt8], block: [UInt8])] = []
+            var found = try cursor.seekToFirst()
+            while found {
+                try cursor.withRow { blocks.append(([UInt8](copying: $0), [UInt8](copying: $1))) }
+                found = try cursor.next()
+            }
+            cursor.close()
+            guard !blocks.isEmpty else { return }
+            let key: [UInt8]
+            var block: [UInt8]
+            (key, block) = blocks[random.below(blocks.count)]
+            for _ in 0...random.below(3) where !block.isEmpty {
+                let place = random.below(block.count)
+                switch random.below(4) {
+                case 0: block.removeLast(min(block.count, random.below(20)))
+                case 1: block.insert(UInt8(random.below(256)), at: place)
+                default: block[place] = UInt8(random.below(256))
+                }
+            }
+            try writer.set(block.span, forKey: key.span, in: store)
+        }
+    }
+
     func rows(descending: Bool = false) throws -> [(key: [UInt8], value: [UInt8])] {
         try read { cursor in
             var rows: [(key: [UInt8], value: [UInt8])] = []
@@ -204,6 +231,23 @@ struct BlockTests {
                 try $0.set(block.span, forKey: [0x30].span, in: fixture.store)
             }
             #expect(throws: IndexCorruption.self) { try fixture.values(of: [[0x61, 0x62]]) }
+        }
+    }
+
+    @Test func `a block with damaged bytes gives what can be read of it, or an error`() throws {
+        for round in Soak.rounds(test: 60, soak: 6_000) {
+            var random = Soak.random(round: round, salt: 0xDA3A)
+            let fixture = try BlockFixture()
+            try fixture.apply(Self.someChanges(fixture, &random))
+            let keys = fixture.sortedRows.map(\.key)
+            for _ in 0..<20 {
+                try fixture.damage(&random)
+                // Keys that ascend go on where the one before ended; others begin with the block.
+                for keys in [keys, keys.reversed(), keys.shuffled(using: &random)] {
+                    do { _ = try fixture.values(of: keys) } catch is IndexCorruption {}
+                }
+                do { _ = try fixture.rows() } catch is IndexCorruption {}
+            }
         }
     }
 
