@@ -9,23 +9,17 @@ package struct ByteTable: Sendable {
     private var bytes: [UInt8] = []
     /// Where each ends.
     private var ends: [UInt32] = []
-    /// Where its hash puts it, half of a string's hash above its number plus 1; 0 where there is none. Strings that
-    /// another half tells apart are not looked at, and a table that grows hashes nothing again.
-    private var slots = [UInt64](repeating: 0, count: 64)
-    private let seed: UInt64
+    private var slots = HashSlots()
+    private let seed = HashSlots.makeSeed()
 
     /// Makes an empty table.
-    package init() {
-        var random = SystemRandomNumberGenerator()
-        // Words come from outside: nothing may be known of where their hashes put them.
-        seed = random.next()
-    }
+    package init() {}
 
     /// How many strings it has.
     package var count: Int { ends.count }
 
     /// About how much memory it takes.
-    package var size: Int { bytes.count + 4 * ends.count + 8 * slots.count }
+    package var size: Int { bytes.count + 4 * ends.count + slots.size }
 
     /// The string of a number.
     package subscript(number: Int) -> Range<Int> {
@@ -61,20 +55,20 @@ package struct ByteTable: Sendable {
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
-        slots = [UInt64](repeating: 0, count: 64)
+        slots.removeAll()
     }
 
     /// The number of a string; nil when it is not there.
     package func number(of string: Span<UInt8>) -> Int? {
         let half = half(of: string)
-        let (bytes, slots) = (bytes.span, slots.span)
-        var index = half & (slots.count - 1)
+        let (bytes, mask, slots) = (bytes.span, slots.mask, slots.words.span)
+        var index = half & mask
         while slots[index] != 0 {
             if slots[index] >> 32 == half {
-                let number = Self.number(slots[index])
+                let number = HashSlots.number(slots[index])
                 if compare(bytes.extracting(self[number]), string) == 0 { return number }
             }
-            index = (index + 1) & (slots.count - 1)
+            index = (index + 1) & mask
         }
         return nil
     }
@@ -84,28 +78,13 @@ package struct ByteTable: Sendable {
     /// - Returns: Its number; nil when all would have more than 4 GB.
     package mutating func add(_ string: Span<UInt8>) -> Int? {
         guard string.count <= Int(UInt32.max) - bytes.count else { return nil }
-        if 4 * (count + 1) > 3 * slots.count { grow() }
         bytes.append(copying: string)
         ends.append(UInt32(bytes.count))
-        Self.place(UInt64(half(of: string)) << 32 | UInt64(count), in: &slots)
+        slots.add(half(of: string))
         return count - 1
     }
 
     private func half(of string: Span<UInt8>) -> Int {
         Int(RowRank.hash(string, seed: seed) >> 32)
-    }
-
-    private static func number(_ slot: UInt64) -> Int { Int(slot & 0xFFFF_FFFF) - 1 }
-
-    private mutating func grow() {
-        var grown = [UInt64](repeating: 0, count: 2 * slots.count)
-        for slot in slots where slot != 0 { Self.place(slot, in: &grown) }
-        slots = grown
-    }
-
-    private static func place(_ slot: UInt64, in slots: inout [UInt64]) {
-        var index = Int(slot >> 32) & (slots.count - 1)
-        while slots[index] != 0 { index = (index + 1) & (slots.count - 1) }
-        slots[index] = slot
     }
 }

@@ -14,30 +14,25 @@ package struct WordTable: Sendable {
     /// The most bytes of a longer word that is kept, as many as its key can say.
     private static let mostBytes = 1 << 24 - 1
 
-    /// Where its hash puts each word: half of the hash, and 1 more than its number; 0 for none.
-    private var slots = [UInt64](repeating: 0, count: 64)
+    private var slots = HashSlots()
     private var keys: [UInt64] = []
     private var values: [UInt32] = []
     /// The longer words.
     private var bytes: [UInt8] = []
-    private let seed: UInt64
+    private let seed = HashSlots.makeSeed()
 
     /// Makes an empty table.
-    package init() {
-        var random = SystemRandomNumberGenerator()
-        // Words come from outside: nothing may be known of where their hashes put them.
-        seed = random.next()
-    }
+    package init() {}
 
     /// How many words it has.
     package var count: Int { keys.count }
 
     /// About how much memory it takes.
-    package var size: Int { bytes.count + 8 * slots.count + 12 * keys.count }
+    package var size: Int { bytes.count + slots.size + 12 * keys.count }
 
     /// Removes all words.
     package mutating func removeAll() {
-        slots = [UInt64](repeating: 0, count: 64)
+        slots.removeAll()
         keys.removeAll(keepingCapacity: true)
         values.removeAll(keepingCapacity: true)
         bytes.removeAll(keepingCapacity: true)
@@ -45,19 +40,19 @@ package struct WordTable: Sendable {
 
     /// The number of the word that is a range of a text; nil when it has none.
     package func value(of range: Range<Int>, in text: Span<UInt8>) -> UInt32? {
-        let (slots, keys) = (slots.span, keys.span)
+        let (mask, slots, keys) = (slots.mask, slots.words.span, keys.span)
         let key = range.count <= Self.longest ? Self.key(of: range, in: text) : Self.isLong
         let half = half(key, range, in: text)
-        var index = half & (slots.count - 1)
+        var index = half & mask
         while slots[index] != 0 {
             if slots[index] >> 32 == half {
-                let number = Int(slots[index] & 0xFFFF_FFFF) - 1
+                let number = HashSlots.number(slots[index])
                 let isSame =
                     key == Self.isLong
                     ? isLongWord(keys[number], text.extracting(range)) : keys[number] == key
                 if isSame { return values[number] }
             }
-            index = (index + 1) & (slots.count - 1)
+            index = (index + 1) & mask
         }
         return nil
     }
@@ -68,7 +63,6 @@ package struct WordTable: Sendable {
     package mutating func add(_ range: Range<Int>, in text: Span<UInt8>, _ value: UInt32) -> Bool {
         guard range.count <= Self.mostBytes, bytes.count < UInt32.max, count < UInt32.max - 1
         else { return false }
-        if 5 * (count + 1) > 4 * slots.count { grow() }
         var key = range.count <= Self.longest ? Self.key(of: range, in: text) : Self.isLong
         let half = half(key, range, in: text)
         if key == Self.isLong {
@@ -77,7 +71,7 @@ package struct WordTable: Sendable {
         }
         keys.append(key)
         values.append(value)
-        Self.put(UInt64(half) << 32 | UInt64(count), in: &slots)
+        slots.add(half)
         return true
     }
 
@@ -86,18 +80,6 @@ package struct WordTable: Sendable {
         else { return false }
         let start = Int(key >> 24 & 0xFFFF_FFFF)
         return compare(bytes.span.extracting(start..<start + word.count), word) == 0
-    }
-
-    private mutating func grow() {
-        var grown = [UInt64](repeating: 0, count: 2 * slots.count)
-        for slot in slots where slot != 0 { Self.put(slot, in: &grown) }
-        slots = grown
-    }
-
-    private static func put(_ slot: UInt64, in slots: inout [UInt64]) {
-        var index = Int(slot >> 32) & (slots.count - 1)
-        while slots[index] != 0 { index = (index + 1) & (slots.count - 1) }
-        slots[index] = slot
     }
 
     // MARK: - Keys

@@ -52,7 +52,8 @@ import Testing
     }
 
     @Test(arguments: ["standard", "simple", "simple_asciifolding", "classic", "english", "email"])
-    func `letters that no term has are found nowhere, by whatever pattern`(analyzer: String) throws {
+    func `letters that no term has are found nowhere, by whatever pattern`(analyzer: String) throws
+    {
         let database = try Database.inMemory()
         defer { database.close() }
         // The Hangul filler, a letter that folding removes, alone and within words.
