@@ -241,6 +241,42 @@ import Testing
         #expect(try database.problems() == [])
     }
 
+    @Test(arguments: [false, true])
+    func `rows taken before the damage of an index are not given twice`(isComputed: Bool) throws {
+        try database.inBatch {
+            for number in 1_000..<1_500 {
+                try database.create("d\(number)", ["email": .string("m\(number)"), "n": 1])
+            }
+        }
+        try database.createIndex(PropertyIndex(on: "email"))
+        let more: [SelectResult] = isComputed ? [.expression(.value(true)).as("computed")] : []
+        let query =
+            QueryBuilder.select([.expression(Meta.id), .property("email")] + more)
+            .from(.database(database)).where(.property("email").greaterThanOrEqualTo("m"))
+            .orderBy(.property("email")).limit(499)
+        let rows = try query.run()
+        #expect(rows.count == 499)
+        #expect(try query.explain().index?.name == "email")
+        var damaged = 0
+        _ = try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            for name in try snapshot.indexNames() where name.kind == .property {
+                let record = try #require(try snapshot.indexRecord(name))
+                let stores = IndexStores(number: record.number, engine: database.core.engine)
+                let cursor = try writer.cursor(in: stores.rows)
+                guard try cursor.seekToLast() else { continue }
+                var last: [UInt8] = []
+                try cursor.withKey { key in last = key.indices.map { key[$0] } }
+                #expect(try cursor.previous())
+                cursor.close()
+                try writer.set([0xFF, 0xFF].span, forKey: last.span, in: stores.rows)
+                damaged += 1
+            }
+        }
+        #expect(damaged > 0)
+        #expect(try query.run() == rows)
+    }
+
     @Test func `all indexes are brought up to date in one pass`() throws {
         try fill()
         try database.createIndex(PropertyIndex(on: "x"))
