@@ -95,12 +95,19 @@ struct QueryOperation {
         return .collated(try expression(arguments[1]), isUnicode ? .unicode : .raw)
     }
 
+    /// Texts one behind the other. It nests by halves, since there may be very many.
+    private func concatenation(_ texts: ArraySlice<JSONValue>) throws -> ExpressionNode {
+        guard texts.count > 1 else { return try expression(texts[texts.startIndex]) }
+        let middle = texts.startIndex + texts.count / 2
+        return .function(
+            .concat,
+            [try concatenation(texts[..<middle]), try concatenation(texts[middle...])])
+    }
+
     private func function() throws -> ExpressionNode {
         if name == "||" || name == "CONCAT()" {
-            guard let first = arguments.first else { throw Self.wrongCount(name) }
-            return try arguments.dropFirst().reduce(expression(first)) {
-                .function(.concat, [$0, try expression($1)])
-            }
+            guard !arguments.isEmpty else { throw Self.wrongCount(name) }
+            return try concatenation(arguments[...])
         }
         if name.hasSameBytes(as: "REGEXP_LIKE()") {
             return .matches(try argument(0, of: 2), try argument(1, of: 2))

@@ -104,7 +104,9 @@ struct FullTextParser {
             if token == .not { exceptions.append(try near()) } else { parts.append(try near()) }
         }
         let whole = parts.count == 1 ? parts[0] : .all(parts)
-        return exceptions.reduce(whole) { .except($0, $1) }
+        guard let first = exceptions.first else { return whole }
+        // One for all: a text may have more of them than a stack has room for.
+        return .except(whole, exceptions.count == 1 ? first : .any(exceptions))
     }
 
     private mutating func near() throws -> FullTextExpression {

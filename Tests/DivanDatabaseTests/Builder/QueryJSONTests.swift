@@ -29,6 +29,20 @@ import Testing
             .compactMap { $0["id"]?.string }
     }
 
+    @Test func `very many texts may be put one behind the other`() throws {
+        let many = Array(repeating: JSONValue.string("x"), count: 100_000)
+        let concatenation = JSONValue.array(["||", [".name"]] + many + ["."])
+        let found = try rows([
+            "WHAT": [["AS", concatenation, "text"]], "WHERE": ["=", ["._id"], "ann"],
+        ])
+        let text = try #require(found.first?["text"]?.string)
+        #expect(text.utf8.count == 100_004 && text.hasPrefix("Annx") && text.hasSuffix("x."))
+        #expect(
+            try rows(["WHAT": [["AS", ["||", [".name"], [".age"]], "text"]]]).allSatisfy {
+                $0["text"]?.string == nil
+            })
+    }
+
     @Test func `every operator does what the builder's does`() throws {
         #expect(try ids(["=", [".type"], "post"]) == ["p1", "p2"])
         #expect(try ids(["AND", [">=", [".age"], 25], ["!=", [".name"], "Ann"]]) == ["bob"])

@@ -116,6 +116,20 @@ import Testing
         #expect(try index.search(.any([.word("sofa"), .prefix("soup")])).run().count == 2)
     }
 
+    @Test func `very many words may be excluded`() throws {
+        try fill()
+        #expect(try find("couch -potato -sofa NOT unheard") == ["a"])
+        let many = String(repeating: " -unheard", count: 200_000)
+        let expression = try FullTextExpression(parsing: "couch" + many + " -potato")
+        guard case .except(.word("couch"), .any(let words)) = expression else {
+            Issue.record("Excluded words are one exception.")
+            return
+        }
+        #expect(words.count == 200_001)
+        #expect(
+            try find("couch" + String(repeating: " -unheard", count: 500) + " -potato") == ["a"])
+    }
+
     @Test func `phrases, beginnings and nearness`() throws {
         try fill()
         #expect(try find("\"couch potato\"") == ["c"])
