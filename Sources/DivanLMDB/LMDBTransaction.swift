@@ -61,6 +61,9 @@ final class LMDBTransaction {
     /// By the number of a database, its greatest key or one above it; `nil` where it is not known.
     var ends: [[UInt8]?] = []
     private var lastCommit = -1
+    /// What callers keep of the content of the snapshot of this number.
+    private var keptNotes: AnyObject?
+    private var notedSnapshot = -1
 
     init(_ environment: LMDBEnvironment) {
         self.environment = environment
@@ -106,10 +109,17 @@ final class LMDBTransaction {
             }
             endReading()
         }
+        if snapshotID != notedSnapshot { keptNotes = nil }
+        notedSnapshot = snapshotID
         kind = .read
         number &+= 1
         isInterrupted.store(false, ordering: .relaxed)
         return true
+    }
+
+    var notes: AnyObject? {
+        get { kind == .read ? keptNotes : nil }
+        set { if kind == .read { keptNotes = newValue } }
     }
 
     /// Begins, or begins again.

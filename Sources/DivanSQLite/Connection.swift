@@ -197,6 +197,16 @@ final class Connection {
         return moved != 0
     }
 
+    /// Changes when the connection's next snapshot has other content, whichever connection of whichever process has
+    /// written it; nil where SQLite does not say.
+    var contentVersion: UInt32? {
+        var version: UInt32 = 0
+        // SAFETY: the handle is valid, and the local variable lives longer than the call.
+        let code = unsafe sqlite3_file_control(
+            handle, nil, SQLITE_FCNTL_DATA_VERSION, &version)
+        return code == SQLITE_OK ? version : nil
+    }
+
     /// Has SQLite leave some bytes at the end of each page; for a database that is about to be made.
     func reserve(_ count: Int32) throws(StorageError) {
         var wanted = count

@@ -24,6 +24,9 @@ final class SQLiteTransaction {
     private(set) var number = 0
     /// The version of the schema that a snapshot has; nil while writing.
     private(set) var schema: Int64?
+    /// What callers keep of the content of `notedVersion`.
+    private var keptNotes: AnyObject?
+    private var notedVersion: UInt32?
     /// Whether the write transaction was undone before its end, so that nothing more may run in it.
     private(set) var isUndone = false
     /// How many savepoints are open.
@@ -99,8 +102,16 @@ final class SQLiteTransaction {
         }
         _ = try statement.step()
         schema = statement.integer(at: 0)
+        let version = connection.contentVersion
+        if version == nil || version != notedVersion { keptNotes = nil }
+        notedVersion = version
         kind = .read
         number &+= 1
+    }
+
+    var notes: AnyObject? {
+        get { kind == .read ? keptNotes : nil }
+        set { if kind == .read { keptNotes = newValue } }
     }
 
     /// Gives the snapshot up.

@@ -38,6 +38,11 @@ final class FaultyWriter: StorageWriter {
         try inside.storeNames()
     }
 
+    var notes: AnyObject? {
+        get { inside.notes }
+        set { inside.notes = newValue }
+    }
+
     // MARK: - Writing
 
     func set(_ value: Span<UInt8>, forKey key: Span<UInt8>, in store: Store) throws {

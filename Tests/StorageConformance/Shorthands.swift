@@ -9,6 +9,13 @@ extension StoreName {
     static let texts = StoreName("texts", .bytes)
 }
 
+/// What a reader keeps in these tests.
+final class Note {
+    let text: String?
+
+    init(_ text: String?) { self.text = text }
+}
+
 extension StorageReader {
     func text(_ key: String, in store: Store) throws -> String? {
         let key = Array(key.utf8)

@@ -112,6 +112,33 @@ extension StorageConformance {
             try concurrently([{ try add(first, one) }, { try add(second, two) }])
             try expect(try first.read { try $0.count(of: one) } == 101, "all are there")
         },
+        Fact("notes are true of each snapshot that has them, while two engines write") { subject in
+            guard subject.isPersistent else {
+                return
+            }
+            let directory = try subject.makeDirectory()
+            let engines = [try subject.open(directory), try subject.open(directory)]
+            defer { engines.forEach { $0.close() } }
+            let kept = Atomic(0)
+            let work: @Sendable (any StorageEngine) throws -> Void = { engine in
+                let store = engine.store(.texts)
+                for round in 0..<1_000 {
+                    if round.isMultiple(of: 4) {
+                        try engine.write { try $0.set("\(round)", "a", in: store) }
+                    }
+                    try engine.read { reader in
+                        let text = try reader.text("a", in: store)
+                        guard let note = reader.notes as? Note else {
+                            return reader.notes = Note(text)
+                        }
+                        try expect(note.text == text, "a note tells what is there")
+                        kept.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+            try concurrently(engines.map { engine in { try work(engine) } })
+            try expect(kept.load(ordering: .relaxed) > 0, "some notes are kept")
+        },
         Fact("more readers than the limit wait their turn") { subject in
             try subject.withEngine { engine in
                 let texts = engine.store(.texts)

@@ -175,6 +175,38 @@ extension StorageConformance {
                 try expectError(.closed) { try engine.read { (_: any StorageReader) in } }
             }
         },
+        Fact("a reader keeps notes until a transaction commits") { subject in
+            try subject.withEngine { engine in
+                let texts = engine.store(.texts)
+                try engine.write { try $0.set("1", "a", in: texts) }
+                let note = Note("1")
+                try engine.read { reader in
+                    try expect(reader.notes == nil, "none are there yet")
+                    reader.notes = note
+                    try engine.read { try expect($0.notes === note, "a read inside has them") }
+                }
+                try engine.read { try expect($0.notes === note, "they are kept") }
+                try engine.write { writer in
+                    try expect(writer.notes == nil, "a writer has none")
+                    writer.notes = note
+                    try expect(writer.notes == nil, "and keeps none")
+                    try writer.set("2", "a", in: texts)
+                    try engine.read { try expect($0.notes == nil, "nor a read inside") }
+                }
+                try engine.read { reader in
+                    try expect(reader.notes == nil, "a commit ends them")
+                    reader.notes = note
+                }
+                try engine.write { try $0.drop(texts) }
+                try engine.read { try expect($0.notes == nil, "a store that is dropped does, too") }
+                var escaped: (any StorageReader)?
+                try engine.read { reader in
+                    reader.notes = note
+                    escaped = reader
+                }
+                try expect(escaped?.notes == nil, "none after the transaction")
+            }
+        },
         Fact("a closed engine says so") { subject in
             let engine = try subject.open(subject.makeDirectory())
             let texts = engine.store(.texts)

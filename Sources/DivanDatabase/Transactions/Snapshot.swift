@@ -126,6 +126,8 @@ package struct Snapshot {
     ///   next sequence would be one that is in use.
     package func state() throws -> DatabaseState {
         if let context { return context.state }
+        let notes = notes
+        if let known = notes.state { return known }
         var state = DatabaseState()
         let key = DatabaseState.key
         try core.blaming(nil) {
@@ -136,6 +138,7 @@ package struct Snapshot {
                 throw DatabaseError.corrupted("The database's row of counters", nil)
             }
         }
+        notes.state = state
         return state
     }
 

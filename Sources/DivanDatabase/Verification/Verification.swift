@@ -154,6 +154,7 @@ package final class Verification {
         let mark = core.directory.flatMap { try? ChangeMark(Files.read($0.changesPath)) }
         let log = LogGuard(core)
         try core.read { snapshot in
+            snapshot.forgetNotes()
             let state = try attempt(nil) { try snapshot.state() } ?? DatabaseState()
             if let mark { checkEnd(mark, state) }
             try checkStores(snapshot)

@@ -178,11 +178,14 @@ struct Planner {
 
     /// Whether an index has rows that stand for a value too large for a key: they come before all others.
     func hasUnindexable(_ index: IndexAccess) throws -> Bool {
+        let notes = snapshot.indexNotes
+        if let isKnown = notes.hasUnindexable[index.record.number] { return isKnown }
         var isFound = false
         try snapshot.reader(of: index.record).forEachRow(in: Self.unindexable) { _, _ in
             isFound = true
             return false
         }
+        notes.hasUnindexable[index.record.number] = isFound
         return isFound
     }
 

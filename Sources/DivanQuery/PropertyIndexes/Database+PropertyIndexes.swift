@@ -77,19 +77,28 @@ extension Database {
 extension Snapshot {
     /// The indexes on properties that are declared, by name, each in its first order.
     func propertyIndexes() throws -> [PropertyIndexMap] {
+        let notes = indexNotes
+        if let declared = notes.declared { return declared }
         let known = core.knownIndexes
         let records = try indexRecords(of: .property) { known.record($0) }
-        return try records.lazy.filter { !$0.name.isOfLaterOrder }.map { name, found in
+        let declared = try records.filter { !$0.name.isOfLaterOrder }.map { name, found in
             known.note(found, of: name)
             return try core.decoding(nil) { try known.map(name, definedBy: found.record.version) }
         }
+        notes.declared = declared
+        return declared
     }
 
     /// The record of an index, which is seldom decoded.
     func knownRecord(_ name: IndexName) throws -> IndexRecord? {
-        let known = try indexRecord(name, unless: core.knownIndexes.record(name))
-        if let known { core.knownIndexes.note(known, of: name) }
-        return known?.record
+        let notes = indexNotes
+        if let record = notes.records[name] { return record }
+        guard let known = try indexRecord(name, unless: core.knownIndexes.record(name)) else {
+            return nil
+        }
+        core.knownIndexes.note(known, of: name)
+        notes.records[name] = known.record
+        return known.record
     }
 
     /// The indexes on properties in the orders that queries have used, or else in the first one.

@@ -27,6 +27,11 @@ public protocol StorageReader: AnyObject {
 
     /// Returns the names of the stores that exist, in bytewise order.
     func storeNames() throws -> [StoreName]
+
+    /// What the caller has read and keeps, so that it need not read it again in a later snapshot of this reader with the
+    /// same content. The engine forgets it before it lends a snapshot with other content, and keeps none in a write
+    /// transaction, whose content changes.
+    var notes: AnyObject? { get set }
 }
 
 extension StorageReader {
