@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -221,6 +222,61 @@ static int64_t all_ids_layout(const Work *work) {
     return sum;
 }
 
+// The blocks of an index on a property, as many and as long as Divan writes for a number of a hundred thousand documents.
+enum { LISTS_OF_BLOCK = 31, LIST_BLOCK = 468, ROWS_OF_BLOCK = 25, ROW_BLOCK = 458, BLOCK_KEY = 17 };
+
+typedef struct {
+    int64_t age;
+    int64_t sequence;
+} Emission;
+
+static int by_age(const void *left, const void *right) {
+    const Emission *one = left, *other = right;
+    if (one->age != other->age) return one->age < other->age ? -1 : 1;
+    return (one->sequence > other->sequence) - (one->sequence < other->sequence);
+}
+
+// A block for each so many of `count`, with keys that rise.
+static void put_blocks(const char *sql, uint64_t count, uint64_t of_block, int length) {
+    sqlite3_stmt *insert = sql_prepare(database, sql);
+    char row[512];
+    memset(row, 'b', sizeof row);
+    for (uint64_t first = 0; first < count; first += of_block) {
+        unsigned char key[BLOCK_KEY] = {0};
+        for (int byte = 0; byte < 8; byte++) key[byte] = (unsigned char)(first >> (56 - 8 * byte));
+        sqlite3_bind_blob(insert, 1, key, BLOCK_KEY, SQLITE_STATIC);
+        sqlite3_bind_blob(insert, 2, row, length, SQLITE_STATIC);
+        sql_step_done(database, insert);
+    }
+    sqlite3_finalize(insert);
+}
+
+// The feed read to its end, its numbers sorted, the blocks written in one commit; each part on one thread.
+static int64_t index_property_layout(const Work *work) {
+    Emission *emissions = malloc(work->input->count * sizeof *emissions);
+    sqlite3_stmt *revisions = sql_prepare(database, "SELECT key, value FROM revisions ORDER BY key");
+    uint64_t count = 0;
+    while (sql_step_row(database, revisions)) {
+        const char *row = sqlite3_column_blob(revisions, 1);
+        emissions[count++] = (Emission){
+            find_age(row + REVISION_HEAD, sqlite3_column_bytes(revisions, 1) - REVISION_HEAD),
+            sqlite3_column_int64(revisions, 0),
+        };
+    }
+    sqlite3_finalize(revisions);
+    qsort(emissions, count, sizeof *emissions, by_age);
+    begin();
+    sql_run(database,
+            "CREATE TABLE lists (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;"
+            "CREATE TABLE rows (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;");
+    put_blocks("INSERT INTO lists VALUES (?1, ?2)", count, LISTS_OF_BLOCK, LIST_BLOCK);
+    put_blocks("INSERT INTO rows VALUES (?1, ?2)", count, ROWS_OF_BLOCK, ROW_BLOCK);
+    commit();
+    int64_t middle = count ? emissions[count / 2].age : 0;
+    free(emissions);
+    return middle;
+}
+
 const Engine layout_floor = {
     .name = "layout",
     .open = open_layout,
@@ -231,4 +287,5 @@ const Engine layout_floor = {
     .scan_predicate = scan_predicate_layout,
     .all_documents = all_documents_layout,
     .all_ids = all_ids_layout,
+    .index_property = index_property_layout,
 };
