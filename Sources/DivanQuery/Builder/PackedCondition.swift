@@ -14,7 +14,7 @@ internal import DivanPlatform
 /// the condition if and only if ``ExpressionNode/truth(in:)`` is true: `PackedConditionTests` show it on random documents.
 /// Only whether the condition is true is asked, so unknown counts as false, and there is no `not`.
 ///
-/// The parts are objects that nothing changes: to ask them counts no references.
+/// The parts are objects: to ask them counts no references. One run of a query uses them, on one thread.
 struct PackedCondition {
     private let root: Part
 
@@ -26,17 +26,18 @@ struct PackedCondition {
 
     /// Whether a document fulfils the condition.
     ///
-    /// - Parameters:
-    ///   - body: The packed document.
-    ///   - key: A buffer for the keys of values.
+    /// - Parameter body: The packed document.
     /// - Returns: Whether the condition is true.
-    func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
-        root.holds(in: body, &key)
-    }
+    func holds(in body: Span<UInt8>) -> Bool { root.holds(in: body) }
+
+    /// A condition that every document fulfils.
+    static var always: PackedCondition { PackedCondition(root: Parts([], wantsAll: true)) }
+
+    private init(root: Part) { self.root = root }
 
     /// A part of a condition.
     private class Part {
-        func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+        func holds(in body: Span<UInt8>) -> Bool {
             preconditionFailure("A part is one of the two below.")
         }
     }
@@ -48,8 +49,8 @@ struct PackedCondition {
 
         init(_ parts: [Part], wantsAll: Bool) { (self.parts, self.wantsAll) = (parts, wantsAll) }
 
-        override func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
-            for part in parts where part.holds(in: body, &key) != wantsAll { return !wantsAll }
+        override func holds(in body: Span<UInt8>) -> Bool {
+            for part in parts where part.holds(in: body) != wantsAll { return !wantsAll }
             return wantsAll
         }
     }
@@ -64,6 +65,8 @@ struct PackedCondition {
         private let integers: ClosedRange<Int64>?
         /// Whether it must be there, be no null, and lie outside the ranges.
         private let isOutside: Bool
+        /// The bytes of a value.
+        private var key: [UInt8] = []
 
         init(
             _ path: PackedPath, _ coder: RowKeyCoder, _ intervals: [ValueInterval],
@@ -74,7 +77,7 @@ struct PackedCondition {
             integers = intervals.count == 1 ? intervals[0].integers : nil
         }
 
-        override func holds(in body: Span<UInt8>, _ key: inout [UInt8]) -> Bool {
+        override func holds(in body: Span<UInt8>) -> Bool {
             if let integers, let integer = path.int64(in: body) {
                 return integers.contains(integer)
             }

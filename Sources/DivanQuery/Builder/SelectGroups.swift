@@ -57,26 +57,24 @@ final class SelectGroups {
     /// The same for documents where they lie; nil if rows need more than that.
     private let packed: PackedColumns?
     private var places: [Key: Int] = [:]
-    /// What documents that are added where they lie must fulfil.
-    private let condition: PackedCondition?
     /// Whether a result needs more of a group than its aggregates: the row that stands for it.
     private let needsRows: Bool
     /// The bytes of the row that is being added.
     private var key = Key()
-    /// The bytes of a value that the condition is on.
-    private var conditionKey: [UInt8] = []
     /// Its document's ID, as an index has it.
     private var rowID: [UInt8] = []
     private var all: [Group] = []
+    /// What the aggregates of the groups have counted of documents where they lie: as many numbers for each group as there
+    /// are aggregates.
+    private var counts: [Int64] = []
 
-    init(_ plan: SelectPlan, _ packedCondition: PackedCondition?) {
+    init(_ plan: SelectPlan) {
         let nodes =
             plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
         columns = nodes
         grouping = plan.grouping
         let aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
         self.aggregates = aggregates
-        condition = packedCondition
         needsRows = !nodes.allSatisfy { node in
             node.mapped { if case .aggregate = $0 { .literal(.null) } else { nil } }.constant != nil
         }
@@ -88,6 +86,7 @@ final class SelectGroups {
     func removeAll() {
         places.removeAll()
         all.removeAll()
+        counts.removeAll()
         key.bytes.removeAll(keepingCapacity: true)
         // Without grouping there is one group, be it empty.
         if grouping.isEmpty { _ = placeOfKey() }
@@ -111,56 +110,72 @@ final class SelectGroups {
             AggregateFold($0.aggregate, collation: $0.node?.collation ?? .raw)
         }
         all.append(Group(scope: nil, folds: folds, aggregates: aggregates))
+        counts += repeatElement(0, count: folds.count)
         return all.count - 1
     }
 
     /// The groups.
     var inOrder: [Group] {
-        all.sorted { left, right in
+        var groups = all
+        for place in groups.indices {
+            for slot in aggregates.indices {
+                groups[place].folds[slot].addRows(counts[place * aggregates.count + slot])
+            }
+        }
+        return groups.sorted { left, right in
             guard let left = left.scope, let right = right.scope else { return false }
             return left.document.id < right.document.id
         }
     }
 
     /// Whether a document comes before all others of its group.
-    private func isFirst(_ id: Span<UInt8>, of place: Int) -> Bool {
+    private func isFirst(_ id: [UInt8], of place: Int) -> Bool {
         guard all[place].scope != nil else { return true }
-        let first = all[place].firstID
-        return compare(id, first.span) < 0
+        return id.precedes(all[place].firstID)
     }
 
-    /// Whether documents can be added where they lie.
-    var takesDocumentsInPlace: Bool { packed != nil }
-
-    /// Adds a document that lies somewhere if it fulfils the condition, unless its values are needed, since it stands
-    /// for its group.
+    /// What adds a document where it lies if it fulfils a condition; nil where documents cannot be added so.
     ///
-    /// - Returns: Whether nothing is left to be done with it.
-    func add(_ document: SequenceScanner) throws -> Bool {
-        guard let packed else { return false }
-        return try document.withBody { body in
-            if let condition, !condition.holds(in: body, &conditionKey) { return true }
-            var place = 0
-            if !packed.grouping.isEmpty {
-                key.bytes.removeAll(keepingCapacity: true)
-                for path in packed.grouping
-                where !Self.coder.append(path, of: body, to: &key.bytes) {
-                    key.bytes.append(RowKeyCoder.missing)
+    /// It returns whether nothing is left to be done with the document: its values may be needed, since it stands for its
+    /// group. What it asks for each document it has as constants, so that no reference to them is counted.
+    func taker(_ condition: PackedCondition?) -> PlannedQuery.Take? {
+        guard let packed else { return nil }
+        let condition = condition ?? .always
+        let counted = packed.counted
+        let isOneGroup = packed.grouping.isEmpty && !needsRows
+        return { [self] document in
+            try document.withBody { body in
+                guard condition.holds(in: body) else { return true }
+                var place = 0
+                if !isOneGroup {
+                    guard let known = try self.place(of: document, body, packed.grouping) else {
+                        return false
+                    }
+                    place = known
                 }
-                guard let known = places[key] else { return false }
-                place = known
+                var slot = place * counted.count
+                for path in counted {
+                    if path?.hasValue(in: body) ?? true { counts[slot] += 1 }
+                    slot += 1
+                }
+                return true
             }
-            if needsRows {
-                rowID.removeAll(keepingCapacity: true)
-                try document.appendRowDocumentID(to: &rowID)
-                if isFirst(rowID.span, of: place) { return false }
-            }
-            for slot in packed.counted.indices
-            where packed.counted[slot]?.hasValue(in: body) ?? true {
-                all[place].folds[slot].addRow()
-            }
-            return true
         }
+    }
+
+    /// The place of the group of a document where it lies; nil if that has to be made, since it stands for the group.
+    private func place(
+        of document: SequenceScanner, _ body: Span<UInt8>, _ grouping: [PackedPath]
+    ) throws -> Int? {
+        key.bytes.removeAll(keepingCapacity: true)
+        for path in grouping where !Self.coder.append(path, of: body, to: &key.bytes) {
+            key.bytes.append(RowKeyCoder.missing)
+        }
+        guard let place = places[key] else { return nil }
+        guard needsRows else { return place }
+        rowID.removeAll(keepingCapacity: true)
+        try document.appendRowDocumentID(to: &rowID)
+        return isFirst(rowID, of: place) ? nil : place
     }
 
     /// Adds a row to its group.
@@ -170,7 +185,7 @@ final class SelectGroups {
         let place = placeOfKey()
         rowID.removeAll(keepingCapacity: true)
         RowDocumentID.append(scope.document.id, to: &rowID)
-        if isFirst(rowID.span, of: place) {
+        if isFirst(rowID, of: place) {
             all[place].scope = scope
             all[place].firstID = rowID.map(\.self)
             // These need the snapshot, so they are computed while there is one.
@@ -236,7 +251,9 @@ struct AggregateFold {
         order = ValueOrder(collation, strings: ICUCollator.root)
     }
 
-    mutating func addRow() { count += 1 }
+    mutating func addRow() { addRows(1) }
+
+    mutating func addRows(_ number: Int64) { count += number }
 
     mutating func add(_ value: JSONValue) {
         guard !value.isNull else { return }

@@ -25,8 +25,6 @@ final class SelectRun {
     private var last: (document: DocumentID, sequence: SequenceNumber, isRow: Bool)?
     /// That scope. It serves the next document, too, unless a group has kept it.
     private var scope: ExpressionScope?
-    /// The bytes of a value that the condition is on.
-    private var conditionKey: [UInt8] = []
     /// The condition as look-ups in packed documents; nil where it is more than that.
     private lazy var packedCondition = plan.condition.flatMap {
         PackedCondition($0, source: plan.sourceName)
@@ -192,7 +190,7 @@ final class SelectRun {
         }
         let isTested = isFound || packedCondition != nil
         if !isFound, let packed = packedCondition,
-            !document.body.withBytes({ packed.holds(in: $0, &conditionKey) })
+            !document.body.withBytes({ packed.holds(in: $0) })
         {
             last = (document.id, document.sequence, false)
             return nil
@@ -241,16 +239,14 @@ final class SelectRun {
     // MARK: - Groups
 
     private func performGrouped() throws -> (rows: SelectRows, report: QueryReport) {
-        let groups = SelectGroups(plan, packedCondition)
+        let groups = SelectGroups(plan)
         let begin = { [self] in
             groups.removeAll()
             (last, scope) = (nil, nil)
         }
         var planned = planned(isWindowed: false)
         // A live query needs to know each document.
-        if countsInPlace, examined == nil, groups.takesDocumentsInPlace {
-            planned.take = { try groups.add($0) }
-        }
+        if countsInPlace, examined == nil { planned.take = groups.taker(packedCondition) }
         let report = try planned.run(begin: begin) { document, snapshot in
             if let scope = try scope(document, snapshot) { try groups.add(scope) }
             return true

@@ -100,8 +100,9 @@ final class PlanRun {
     }
 
     private func runSequences(_ body: (Candidate) throws -> Bool) throws -> Ending {
-        // These are read for each document, so that references to them are counted once.
-        let (take, flag) = (take, flag)
+        // These are asked for each document: as constants that are no optionals, no reference to them is counted.
+        let take = take ?? { _ in false }
+        let flag = flag
         var documents = 0
         defer {
             counters.rows += documents
@@ -111,7 +112,7 @@ final class PlanRun {
             guard try !scanned.scanner.isDesign else { return }
             documents += 1
             try flag?.check()
-            if let take, try take(scanned.scanner) { return }
+            if try take(scanned.scanner) { return }
             _ = try body(Candidate(document: try scanned.document(), row: nil))
         }
         return .atEnd
