@@ -37,6 +37,7 @@ package struct EmissionBatch: Sendable {
         var emitted: Range<Int> { start..<emittedEnd }
         var key: Range<Int> { start..<keyEnd }
         var value: Range<Int> { keyEnd..<keyEnd + Int(valueSize) }
+        var whole: Range<Int> { start..<keyEnd + Int(valueSize) }
     }
 
     /// A document: where its ID stands in ``bytes``, and where its rows end. Its rows follow those of the document before it.

@@ -26,7 +26,9 @@ extension IndexWriter {
     ) throws -> Changes {
         let places = places ?? Array(0..<batch.count)
         let sorting = SideWork { Self.sorted(batch, places) }
-        let packing = SideWork { try Self.pack(sorting.result(), of: batch) }
+        // Rows that are only counted are counted while they are packed.
+        let counter = reducing && reducer == nil ? PartialBuilder(seed: seed, reducer: nil) : nil
+        let packing = SideWork { try Self.pack(sorting.result(), of: batch, counter) }
         try writeLists(of: batch, places, documents)
         let order = try sorting.result().places
         var changes = Changes()
@@ -34,14 +36,16 @@ extension IndexWriter {
         if tellsRows {
             changes.rows = order.map { (Array(batch.bytes[batch.rows[$0.index].key]), .added) }
         }
-        if reducing {
+        if reducing, reducer != nil {
             let began = ContinuousClock.now
             var builder = PartialBuilder(seed: seed, reducer: reducer)
             try Self.forEachRow(of: batch, order) { try builder.add(key: $0, value: $1) }
             try ComputedPartials(builder).packed().write(to: stores.partials, writer)
             changes.reducing = ContinuousClock.now - began
         }
-        try packing.result().write(to: stores.rows, writer)
+        let packed = try packing.result()
+        try packed.partials?.write(to: stores.partials, writer)
+        try packed.rows.write(to: stores.rows, writer)
         return changes
     }
 
@@ -89,21 +93,47 @@ extension IndexWriter {
     }
 
     private static func pack(
-        _ sorted: KeySorter, of batch: EmissionBatch
-    ) throws -> PackedBlocks {
+        _ sorted: KeySorter, of batch: EmissionBatch, _ counter: PartialBuilder?
+    ) throws -> (rows: PackedBlocks, partials: PackedBlocks?) {
         var packer = BlockPacker(first: PackedBlocks(capacity: batch.bytes.count / 2))
-        try forEachRow(of: batch, sorted.places) { try packer.add(key: $0, value: $1) }
-        return try packer.finished()
+        guard var counter else {
+            try forEachRow(of: batch, sorted.places) { try packer.add(key: $0, value: $1) }
+            return (try packer.finished(), nil)
+        }
+        try forEachRow(of: batch, sorted.places) { key, value in
+            try packer.add(key: key, value: value)
+            try counter.add(key: key, value: value)
+        }
+        return (try packer.finished(), try ComputedPartials(counter).packed())
     }
 
+    /// How many rows are copied together.
+    private static let gatheredRows = 64
+
+    /// Calls `body` with rows in their order, which is not the one in memory.
+    ///
+    /// Some rows at a time are copied together first: work on rows where they lie would wait for the memory of one after
+    /// the other, and a loop that only copies waits for that of several at once.
     private static func forEachRow(
         of batch: EmissionBatch, _ order: [KeySorter.Place],
         _ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
     ) throws {
         let (bytes, rows) = (batch.bytes.span, batch.rows.span)
-        for place in order {
-            let row = rows[place.index]
-            try body(bytes.extracting(row.key), bytes.extracting(row.value))
+        var (some, gathered) = ([EmissionBatch.Row](), [UInt8]())
+        for first in stride(from: 0, to: order.count, by: gatheredRows) {
+            some.removeAll(keepingCapacity: true)
+            gathered.removeAll(keepingCapacity: true)
+            for place in order[first..<min(first + gatheredRows, order.count)] {
+                some.append(rows[place.index])
+            }
+            for row in some { gathered.append(copying: bytes.extracting(row.whole)) }
+            var start = 0
+            for row in some {
+                let (keyEnd, end) = (start + row.key.count, start + row.whole.count)
+                let together = gathered.span
+                try body(together.extracting(start..<keyEnd), together.extracting(keyEnd..<end))
+                start = end
+            }
         }
     }
 }
