@@ -78,7 +78,7 @@ struct Compaction {
             try progress.report(
                 WorkProgress(phase: "forgetting old purges", completed: 0, total: nil))
         }
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             _ = try core.engine.compact { report in
                 try progress.report(
                     WorkProgress(
@@ -194,7 +194,7 @@ struct Compaction {
         var id: DocumentID?
         _ = try snapshot.reader.withValue(forKey: Int64(sequence), in: core.stores.revisions) {
             row in
-            id = try core.decoding(nil) { try RevisionRow(row).documentID }
+            id = try DatabaseCore.decoding(nil) { try RevisionRow(row).documentID }
         }
         return id
     }

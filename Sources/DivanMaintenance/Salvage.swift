@@ -163,7 +163,7 @@ final class Salvage {
     /// Refuses a database whose structure is damaged, if its engine would not notice that while reading.
     private func checkStructure() throws {
         guard !type(of: source.engine).noticesDamagedStructure else { return }
-        let problems = try source.blaming(nil) {
+        let problems = try DatabaseCore.blaming(nil) {
             try source.engine.verifyStructure(progress: nil)
         }
         // A value that does not match its checksum is met again, where its document is copied.
@@ -183,7 +183,7 @@ final class Salvage {
             var record: DocumentRecord?
             _ = attempt(id) {
                 try cursor.withValue { row in
-                    record = try source.decoding(id) { try DocumentRecord(row) }
+                    record = try DatabaseCore.decoding(id) { try DocumentRecord(row) }
                 }
             }
             if let record { try copyDocument(id, record, snapshot) }
@@ -232,7 +232,7 @@ final class Salvage {
             var row: RevisionRow?
             _ = attempt(nil) {
                 try cursor.withValue { value in
-                    row = try source.decoding(nil) { try RevisionRow(value) }
+                    row = try DatabaseCore.decoding(nil) { try RevisionRow(value) }
                 }
             }
             // A row without a body only holds a place in the feed.
@@ -308,7 +308,7 @@ final class Salvage {
             var key: ExpirationKey?
             _ = attempt(nil) {
                 try cursor.withRow { bytes, _ in
-                    key = try source.decoding(nil) { try ExpirationKey(bytes) }
+                    key = try DatabaseCore.decoding(nil) { try ExpirationKey(bytes) }
                 }
             }
             guard let key, rebuilt.contains(key.documentID) else { return }
@@ -323,7 +323,7 @@ final class Salvage {
             _ = attempt(nil) {
                 try cursor.withRow { key, value in
                     id = String(utf8: key)
-                    record = try source.decoding(nil) { try LocalRecord(value) }
+                    record = try DatabaseCore.decoding(nil) { try LocalRecord(value) }
                 }
             }
             if let record, (try? record.body.validate()) != nil {

@@ -80,7 +80,10 @@ package final class AttachmentStore: Sendable {
     }
 
     /// Ends the use of the store. What lies in memory goes.
-    func close() {
+    ///
+    /// - Parameter search: What is asked for an MD5 from now on, in place of the database.
+    func close(searching search: @escaping MD5Search) {
+        rows.withLock { $0 = search }
         AttachmentStores.forget(number)
         let scratch = scratch.withLock { path in
             defer { path = nil }

@@ -50,7 +50,7 @@ extension Snapshot {
     ) throws -> (batch: ChangesBatch, isAtEnd: Bool) {
         var batch = ChangesBatch(changes: [], lastSequence: start)
         var isAtEnd = false
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let most = limit == 0 ? 0 : most
             let end = try forEachPlace(after: start, limit: most) { rows, sequence in
                 if try passes?(current(rows, sequence)) ?? true {
@@ -65,7 +65,7 @@ extension Snapshot {
 
     /// Reads the feed backwards from before a sequence.
     func newestChanges(before end: SequenceNumber?, limit: Int) throws -> [Change] {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let rows = try reader.cursor(in: core.stores.revisions)
             defer { rows.close() }
             var changes: [Change] = []
@@ -90,7 +90,7 @@ extension Snapshot {
         var document: Document?
         var id: DocumentID?
         try rows.withValue { row in
-            let head = try core.decoding(nil) { try RevisionRow(row) }
+            let head = try DatabaseCore.decoding(nil) { try RevisionRow(row) }
             id = head.documentID
             guard head.flags.isDisjoint(with: [.consultDocument, .largeBody]) else { return }
             document = Document(
@@ -106,7 +106,7 @@ extension Snapshot {
 
     private func change(_ rows: any StorageCursor, _ sequence: SequenceNumber) throws -> Change {
         var head: RevisionRow?
-        try rows.withValue { row in head = try core.decoding(nil) { try RevisionRow(row) } }
+        try rows.withValue { row in head = try DatabaseCore.decoding(nil) { try RevisionRow(row) } }
         guard let head else { throw DatabaseError.corrupted("A stored row", nil) }
         guard head.flags.contains(.consultDocument) else {
             return Change(

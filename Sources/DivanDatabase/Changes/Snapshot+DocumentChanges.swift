@@ -35,7 +35,7 @@ struct DetailedPiece: Sendable {
 extension Snapshot {
     /// What was purged and changed after a mark, up to `limit` of each; see `touchedDocuments`.
     func detailedChanges(after start: DatabaseMark, limit: Int) throws -> DetailedPiece {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             var piece = DetailedPiece(end: start)
             guard try !state().mark.isReached(by: start) else { return piece }
             piece.hasForgottenPurges = try start.purge < state().forgottenPurge
@@ -61,7 +61,7 @@ extension Snapshot {
 
     /// The changes of one document after a mark, a purge first.
     func detailedChanges(of id: DocumentID, after start: DatabaseMark) throws -> DetailedPiece {
-        try core.blaming(id) {
+        try DatabaseCore.blaming(id) {
             var piece = DetailedPiece(end: try state().mark)
             _ = try forEachPurge(after: start.purge, limit: .max) { rows, number in
                 guard let record = try readable(rows, { try PurgeRecord($0) }),
@@ -85,7 +85,7 @@ extension Snapshot {
                 throw DatabaseError.corrupted("The row of the last change", id)
             }
             try rows.withValue { row in
-                let head = try core.decoding(id) { try RevisionRow(row) }
+                let head = try DatabaseCore.decoding(id) { try RevisionRow(row) }
                 piece.changes = [try documentChange(head, sequence)]
             }
             return piece

@@ -111,7 +111,7 @@ extension Snapshot {
     /// are told as such: they may have been of any document.
     package func touchedDocuments(after start: DatabaseMark, limit: Int) throws -> TouchedDocuments
     {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let now = try state().mark
             var touched = TouchedDocuments(end: start, now: now)
             guard !now.isReached(by: start) else {
@@ -140,7 +140,7 @@ extension Snapshot {
     func readable<T>(_ rows: any StorageCursor, _ decode: (Span<UInt8>) throws -> T) throws -> T? {
         var value: T?
         do {
-            try rows.withValue { row in value = try core.decoding(nil) { try decode(row) } }
+            try rows.withValue { row in value = try DatabaseCore.decoding(nil) { try decode(row) } }
         } catch let error as StorageError {
             guard error.code == .corrupted else { throw error }
         } catch let error as DatabaseError {

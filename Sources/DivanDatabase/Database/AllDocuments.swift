@@ -77,7 +77,7 @@ extension Snapshot {
     package func forEachDocument(
         _ options: AllDocumentsOptions, _ body: (DocumentRow) throws -> Void
     ) throws {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let bodies = options.includeDocuments ? try BodyCursor(self) : nil
             defer { bodies?.close() }
             let walk = try DocumentWalk(self, options)
@@ -87,13 +87,13 @@ extension Snapshot {
             var conflicting: [RevisionID] = []
             while try walk.next({ key, value in
                 let id = DocumentID(copying: key)
-                let head = try core.decoding(id) { try DocumentRecord.head(value) }
+                let head = try DatabaseCore.decoding(id) { try DocumentRecord.head(value) }
                 current = CurrentRevision(
                     id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
                     isDeleted: head.isDeleted)
                 isConflicted = head.isConflicted
                 guard isConflicted, options.showConflicts || options.onlyConflicts else { return }
-                let record = try core.decoding(id) { try DocumentRecord(value) }
+                let record = try DatabaseCore.decoding(id) { try DocumentRecord(value) }
                 conflicting = record.tree.leaves.filter { !$0.isTombstone }.map(\.id)
             }) {
                 guard let current else { continue }
@@ -111,7 +111,7 @@ extension Snapshot {
     package func forEachDocumentID(
         _ options: AllDocumentsOptions, _ body: (Span<UInt8>) throws -> Void
     ) throws {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let walk = try DocumentWalk(self, options)
             defer { walk.close() }
             while try walk.next({ id, _ in try body(id) }) {}
@@ -121,7 +121,7 @@ extension Snapshot {
     /// Calls `body` with each document in conflict behind `last`, in the order of IDs, until it
     /// returns false.
     func forEachConflictedID(after last: DocumentID?, _ body: (DocumentID) throws -> Bool) throws {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.conflicts)
             defer { cursor.close() }
             // The next key in the order of bytes is the same one with a zero behind it.

@@ -49,10 +49,10 @@ package final class BodyCursor {
     package func document(_ row: CurrentRevision) throws -> Document? {
         let id = row.id
         var body: PackedValue?
-        let isThere = try snapshot.core.blaming(id) {
+        let isThere = try DatabaseCore.blaming(id) {
             try withRow(Int64(row.sequence)) { stored in
-                let layout = try snapshot.core.decoding(id) { try RevisionRow.Layout(stored) }
-                let revision = try snapshot.core.decoding(id) { try layout.revisionID(in: stored) }
+                let layout = try DatabaseCore.decoding(id) { try RevisionRow.Layout(stored) }
+                let revision = try DatabaseCore.decoding(id) { try layout.revisionID(in: stored) }
                 guard revision == row.revision else {
                     throw DatabaseError.corrupted("The current revision", id)
                 }

@@ -91,6 +91,6 @@ extension Database {
     public func sync() throws {
         try checkOpen()
         try checkNotInBatch()
-        try core.blaming(nil) { try core.engine.sync() }
+        try DatabaseCore.blaming(nil) { try core.engine.sync() }
     }
 }

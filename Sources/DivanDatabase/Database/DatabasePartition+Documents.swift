@@ -84,12 +84,12 @@ extension Snapshot {
         var options = AllDocumentsOptions().narrowed(toPartition: name)
         options.includeDeleted = true
         var info = PartitionInfo()
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let walk = try DocumentWalk(self, options)
             defer { walk.close() }
             while try walk.next({ key, row in
                 let id = DocumentID(copying: key)
-                let record = try core.decoding(id) { try DocumentRecord(row) }
+                let record = try DatabaseCore.decoding(id) { try DocumentRecord(row) }
                 if record.tree.isDeleted {
                     info.deletedDocumentCount += 1
                 } else {
@@ -112,7 +112,7 @@ extension Snapshot {
     ) throws {
         var (body, hasAttachments) = (0, false)
         _ = try reader.withValue(forKey: Int64(sequence), in: core.stores.revisions) { row in
-            let revision = try core.decoding(id) { try RevisionRow(row) }
+            let revision = try DatabaseCore.decoding(id) { try RevisionRow(row) }
             body = revision.body.count + revision.largeLength
             hasAttachments = revision.flags.contains(.attachments)
             info.storedBytes.add(row.count.addingSaturated(revision.largeLength))

@@ -131,11 +131,11 @@ package final class SequenceScanner {
 
     /// Looks at a row: whether its document is live, and where its body is.
     private func place(on row: Span<UInt8>) throws -> Bool {
-        let layout = try snapshot.core.decoding(nil) { try RevisionRow.Layout(row) }
+        let layout = try DatabaseCore.decoding(nil) { try RevisionRow.Layout(row) }
         self.layout = layout
         if isElsewhere { (elsewhere, isElsewhere) = (nil, false) }
         if layout.standsAlone { return !layout.isTombstone }
-        let id = try snapshot.core.decoding(nil) { try RevisionRow.documentID(row) }
+        let id = try DatabaseCore.decoding(nil) { try RevisionRow.documentID(row) }
         elsewhere = try snapshot.document(id)
         isElsewhere = true
         if let elsewhere { sequence = elsewhere.sequence }
@@ -155,7 +155,7 @@ package final class SequenceScanner {
         if let elsewhere { return elsewhere.id }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
-        return try snapshot.core.decoding(nil) { try RevisionRow.documentID(bytes) }
+        return try DatabaseCore.decoding(nil) { try RevisionRow.documentID(bytes) }
     }
 
     /// Whether it is a design document.
@@ -164,7 +164,7 @@ package final class SequenceScanner {
             if isElsewhere, let elsewhere { return elsewhere.id.isDesign }
             // SAFETY: see `row`.
             let bytes = unsafe Span(_unsafeElements: row)
-            return try snapshot.core.decoding(nil) { try RevisionRow.isOfDesignDocument(bytes) }
+            return try DatabaseCore.decoding(nil) { try RevisionRow.isOfDesignDocument(bytes) }
         }
     }
 
@@ -173,7 +173,7 @@ package final class SequenceScanner {
         if isElsewhere, let elsewhere { return RowDocumentID.append(elsewhere.id, to: &id) }
         // SAFETY: see `row`.
         let bytes = unsafe Span(_unsafeElements: row)
-        try snapshot.core.decoding(nil) { try RevisionRow.appendRowDocumentID(bytes, to: &id) }
+        try DatabaseCore.decoding(nil) { try RevisionRow.appendRowDocumentID(bytes, to: &id) }
     }
 
     /// Lends the packed body.
@@ -193,7 +193,7 @@ package final class SequenceScanner {
         let bytes = unsafe Span(_unsafeElements: row)
         return Document(
             id: id,
-            revisionID: try snapshot.core.decoding(id) { try layout.revisionID(in: bytes) },
+            revisionID: try DatabaseCore.decoding(id) { try layout.revisionID(in: bytes) },
             sequence: sequence, isDeleted: false,
             body: try withBody { PackedValue(copying: $0) },
             store: snapshot.core.attachments.number)
@@ -203,7 +203,7 @@ package final class SequenceScanner {
 extension Snapshot {
     /// Lends each document that is not deleted, in the order of sequences.
     package func scan(_ body: (borrowing ScannedDocument) throws -> Void) throws {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let scanner = try SequenceScanner(self)
             defer { scanner.close() }
             try scanner.run(body)

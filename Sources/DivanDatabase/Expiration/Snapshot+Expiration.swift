@@ -10,7 +10,7 @@ extension Snapshot {
     package func forEachExpiration(
         after position: ExpirationKey? = nil, _ body: (ExpirationKey) throws -> Bool
     ) throws {
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.expirations)
             defer { cursor.close() }
             // No key lies between one and the same with a byte of zero behind it.
@@ -22,7 +22,7 @@ extension Snapshot {
                 // With the value, whose checksum covers the key: a time that is damaged must not
                 // let a document expire.
                 try cursor.withRow { bytes, _ in
-                    key = try core.decoding(nil) { try ExpirationKey(bytes) }
+                    key = try DatabaseCore.decoding(nil) { try ExpirationKey(bytes) }
                 }
                 guard let key, try body(key) else { return }
                 found = try cursor.next()

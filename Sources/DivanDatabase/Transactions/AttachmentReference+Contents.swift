@@ -26,14 +26,14 @@ extension AttachmentReference {
         let engine = engine ?? core.engine
         let store = Stores(engine: engine).attachmentReferences
         var contents: [Content] = []
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             try engine.read { (reader: any StorageReader) throws -> Void in
                 let cursor = try reader.cursor(in: store)
                 defer { cursor.close() }
                 var found = try cursor.seekToFirst()
                 while found {
                     try cursor.withRow { row, value in
-                        let key = try core.decoding(nil) { try decode(row).key }
+                        let key = try DatabaseCore.decoding(nil) { try decode(row).key }
                         // Some revisions came without their contents.
                         let isNeeded = !isAbsent(value)
                         if contents.last?.key == key {

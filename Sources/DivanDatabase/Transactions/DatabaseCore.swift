@@ -160,7 +160,8 @@ package final class DatabaseCore: Sendable {
             // What can be read may still be read; a write will report the failure.
         }
         hub.attach(self)
-        attachments.open { [weak self] key in try self?.read { try $0.referredMD5(of: key) } }
+        // A weak reference to the core would make each counting of references to it slow; closing ends this one.
+        attachments.open { [self] key in try read { try $0.referredMD5(of: key) } }
         if !options.readOnly { expirationTimer.start(self) }
         Log.database.info(
             "Opened the database '\(name)' \(directory.map { "at '\($0.path)'" } ?? "in memory")"
@@ -205,7 +206,7 @@ package final class DatabaseCore: Sendable {
             writer.sync { _ in }
         }
         engine.close()
-        attachments.close()
+        attachments.close { [name] _ in throw DatabaseError.closed(name) }
         changesFile.withLock { $0 = nil }
         // They may hold the database.
         validations.removeAll()
@@ -533,14 +534,14 @@ package final class DatabaseCore: Sendable {
 
     /// Runs a decoder of stored bytes; bytes that break their format are corruption.
     @inlinable
-    package func decoding<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
-        do { return try body() } catch { throw Self.corruption(error, id) }
+    package static func decoding<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
+        do { return try body() } catch { throw corruption(error, id) }
     }
 
     /// Runs a read; a storage error gets the ID of the document it concerns.
     @inlinable
-    package func blaming<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
-        do { return try body() } catch { throw Self.blame(error, id) }
+    package static func blaming<T>(_ id: DocumentID?, _ body: () throws -> T) throws -> T {
+        do { return try body() } catch { throw blame(error, id) }
     }
 
     @usableFromInline

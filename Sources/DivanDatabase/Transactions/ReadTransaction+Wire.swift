@@ -20,7 +20,7 @@ extension ReadTransaction {
         _ body: (_ name: String, _ revision: UInt64, _ body: PackedValue) throws -> Bool
     ) throws {
         let core = snapshot.core
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let cursor = try snapshot.reader.cursor(in: core.stores.local)
             defer { cursor.close() }
             // The next key in the order of bytes is the same one with a zero behind it.
@@ -29,7 +29,7 @@ extension ReadTransaction {
             var goesOn = true
             while found, goesOn {
                 try cursor.withRow { key, value in
-                    let record = try core.decoding(nil) { try LocalRecord(value) }
+                    let record = try DatabaseCore.decoding(nil) { try LocalRecord(value) }
                     goesOn = try body(String(utf8: key), record.revision, record.body)
                 }
                 found = try cursor.next()

@@ -20,13 +20,16 @@ package struct RememberedSequences {
     private static let mostMisses = 16
 
     private let snapshot: Snapshot
+    private let stores: Stores
     /// The sequences among which the superseded ones are, once it is asked for; nil when there are none.
     private lazy var superseded = Result { try snapshot.superseded() }
     private var hits = 0
     private var misses = 0
 
     /// Reads documents in a snapshot.
-    package init(_ snapshot: Snapshot) { self.snapshot = snapshot }
+    package init(_ snapshot: Snapshot) {
+        (self.snapshot, stores) = (snapshot, snapshot.core.stores)
+    }
 
     /// The winning revision of a document; nil when the document does not exist or is deleted.
     ///
@@ -41,7 +44,8 @@ package struct RememberedSequences {
         var document: Document?
         let isFound = try find(id, value) { [core = snapshot.core] row, layout, sequence in
             document = Document(
-                id: id, revisionID: try core.decoding(id) { try layout.revisionID(in: row) },
+                id: id,
+                revisionID: try DatabaseCore.decoding(id) { try layout.revisionID(in: row) },
                 sequence: sequence, isDeleted: false,
                 body: PackedValue(copying: row.extracting(layout.body)),
                 store: core.attachments.number)
@@ -85,19 +89,17 @@ package struct RememberedSequences {
     ) throws -> Bool {
         guard let key = Int64(exactly: sequence) else { return false }
         let superseded = try superseded.get()
-        return try snapshot.core.blaming(id) {
+        return try DatabaseCore.blaming(id) { [reader = snapshot.reader, stores] in
             if let superseded, superseded.contains(key),
-                try snapshot.reader.contains(key: key, in: snapshot.core.stores.superseded)
+                try reader.contains(key: key, in: stores.superseded)
             {
                 return false
             }
             var isFound = false
-            _ = try snapshot.reader.withValue(
-                forKey: key, in: snapshot.core.stores.revisions
-            ) { row in
-                let layout = try snapshot.core.decoding(id) { try RevisionRow.Layout(row) }
+            _ = try reader.withValue(forKey: key, in: stores.revisions) { row in
+                let layout = try DatabaseCore.decoding(id) { try RevisionRow.Layout(row) }
                 guard layout.standsAlone, !layout.isTombstone,
-                    try snapshot.core.decoding(id, { try RevisionRow.isRow(row, of: id) })
+                    try DatabaseCore.decoding(id, { try RevisionRow.isRow(row, of: id) })
                 else { return }
                 isFound = true
                 try body(row, layout, sequence)
@@ -112,7 +114,7 @@ extension Snapshot {
     fileprivate func superseded() throws -> ClosedRange<Int64>? {
         // In a batch, a document may be superseded at any time.
         guard context == nil else { return 0 ... .max }
-        return try core.blaming(nil) {
+        return try DatabaseCore.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.superseded)
             defer { cursor.close() }
             guard try cursor.seekToFirst() else { return nil }

@@ -10,9 +10,9 @@ extension Snapshot {
     package func indexRecord(_ name: IndexName) throws -> IndexRecord? {
         var record: IndexRecord?
         let key = name.key
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             _ = try reader.withValue(forKey: key.span, in: core.stores.indexes) { row in
-                record = try core.decoding(nil) { try IndexRecord(row) }
+                record = try DatabaseCore.decoding(nil) { try IndexRecord(row) }
             }
         }
         return record
@@ -24,7 +24,7 @@ extension Snapshot {
     {
         var found: KnownIndexRecord?
         let key = name.key
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             _ = try reader.withValue(forKey: key.span, in: core.stores.indexes) { row in
                 found = try indexRecord(row, unless: known)
             }
@@ -38,7 +38,7 @@ extension Snapshot {
         if let known, compare(known.bytes.span, row) == 0 { return known }
         return KnownIndexRecord(
             bytes: [UInt8](copying: row),
-            record: try core.decoding(nil) { try IndexRecord(row) })
+            record: try DatabaseCore.decoding(nil) { try IndexRecord(row) })
     }
 
     /// The records of all indexes of a kind, in the order of their names, which one walk finds.
@@ -52,7 +52,7 @@ extension Snapshot {
         of kind: IndexName.Kind, unless known: (IndexName) -> KnownIndexRecord?
     ) throws -> [(name: IndexName, known: KnownIndexRecord)] {
         var records: [(name: IndexName, known: KnownIndexRecord)] = []
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.indexes)
             defer { cursor.close() }
             var found = try cursor.seek(toAtLeast: IndexName(kind, "").key.span)
@@ -84,7 +84,7 @@ extension Snapshot {
     /// The names of all indexes that were built, in order.
     package func indexNames() throws -> [IndexName] {
         var names: [IndexName] = []
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.indexes)
             defer { cursor.close() }
             var found = try cursor.seekToFirst()

@@ -10,9 +10,9 @@ extension Snapshot {
     func olderBlock(_ number: UInt64, of id: DocumentID) throws -> RevisionBlock? {
         var block: RevisionBlock?
         let key = OlderRevisionsKey(id, number).bytes
-        _ = try core.blaming(id) {
+        _ = try DatabaseCore.blaming(id) {
             try reader.withValue(forKey: key.span, in: core.stores.olderRevisions) { row in
-                block = try core.decoding(id) { try RevisionBlock(number: number, row) }
+                block = try DatabaseCore.decoding(id) { try RevisionBlock(number: number, row) }
             }
         }
         return block

@@ -22,10 +22,10 @@ package struct Snapshot {
     /// The record of a document: its whole tree.
     package func record(_ id: DocumentID) throws -> DocumentRecord? {
         var record: DocumentRecord?
-        _ = try core.blaming(id) {
+        _ = try DatabaseCore.blaming(id) {
             try id.text.withSpan { key in
                 try reader.withValue(forKey: key, in: stores.documents) { row in
-                    record = try core.decoding(id) { try DocumentRecord(row) }
+                    record = try DatabaseCore.decoding(id) { try DocumentRecord(row) }
                 }
             }
         }
@@ -35,10 +35,10 @@ package struct Snapshot {
     /// The winner of a document, without the rest of its tree.
     package func head(_ id: DocumentID) throws -> DocumentRecord.Head? {
         var head: DocumentRecord.Head?
-        _ = try core.blaming(id) {
+        _ = try DatabaseCore.blaming(id) {
             try id.text.withSpan { key in
                 try reader.withValue(forKey: key, in: stores.documents) { row in
-                    head = try core.decoding(id) { try DocumentRecord.head(row) }
+                    head = try DatabaseCore.decoding(id) { try DocumentRecord.head(row) }
                 }
             }
         }
@@ -82,10 +82,10 @@ package struct Snapshot {
     {
         var body: PackedValue?
         var largeLength: Int?
-        let found = try core.blaming(id) {
+        let found = try DatabaseCore.blaming(id) {
             try reader.withValue(forKey: Int64(sequence), in: stores.revisions) { row in
-                let layout = try core.decoding(id) { try RevisionRow.Layout(row) }
-                let stored = try core.decoding(id) { try layout.revisionID(in: row) }
+                let layout = try DatabaseCore.decoding(id) { try RevisionRow.Layout(row) }
+                let stored = try DatabaseCore.decoding(id) { try layout.revisionID(in: row) }
                 guard stored == revision else {
                     throw DatabaseError.corrupted("The stored revision \(revision)", id)
                 }
@@ -107,7 +107,7 @@ package struct Snapshot {
         bytes.reserveCapacity(length)
         for chunk in 0..<LargeBody.chunkCount(length) {
             let key = LargeBody.key(sequence, chunk: chunk)
-            let found = try core.blaming(id) {
+            let found = try DatabaseCore.blaming(id) {
                 try reader.withValue(forKey: key.span, in: stores.largeBodies) { piece in
                     bytes.append(copying: piece)
                 }
@@ -130,9 +130,9 @@ package struct Snapshot {
         if let known = notes.state { return known }
         var state = DatabaseState()
         let key = DatabaseState.key
-        try core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             let found = try reader.withValue(forKey: key.span, in: stores.info) { row in
-                state = try core.decoding(nil) { try DatabaseState(row) }
+                state = try DatabaseCore.decoding(nil) { try DatabaseState(row) }
             }
             guard try found || isEmpty(stores.revisions) else {
                 throw DatabaseError.corrupted("The database's row of counters", nil)
@@ -152,10 +152,10 @@ package struct Snapshot {
     package func setting(_ setting: Setting) throws -> UInt64? {
         var value: UInt64?
         let key = setting.key
-        _ = try core.blaming(nil) {
+        _ = try DatabaseCore.blaming(nil) {
             try reader.withValue(forKey: key.span, in: stores.info) { row in
                 var fields = RowReader()
-                value = try core.decoding(nil) { try fields.varint(row) }
+                value = try DatabaseCore.decoding(nil) { try fields.varint(row) }
             }
         }
         return value
@@ -165,10 +165,10 @@ package struct Snapshot {
 
     func localDocument(_ name: String) throws -> LocalRecord? {
         var record: LocalRecord?
-        _ = try core.blaming(nil) {
+        _ = try DatabaseCore.blaming(nil) {
             try name.withSpan { key in
                 try reader.withValue(forKey: key, in: stores.local) { row in
-                    record = try core.decoding(nil) { try LocalRecord(row) }
+                    record = try DatabaseCore.decoding(nil) { try LocalRecord(row) }
                 }
             }
         }

@@ -14,7 +14,7 @@ extension Snapshot {
         while found {
             var isOfOther = false
             try cursor.withRow { row, value in
-                let decoded = try core.decoding(nil) { try AttachmentReference.decode(row) }
+                let decoded = try DatabaseCore.decoding(nil) { try AttachmentReference.decode(row) }
                 isOfOther = decoded.key != key
                 if !isOfOther {
                     references.append((decoded.sequence, AttachmentReference.isAbsent(value)))
@@ -36,9 +36,9 @@ extension Snapshot {
         id: DocumentID, revision: RevisionID
     )? {
         var owner: (id: DocumentID, revision: RevisionID)?
-        _ = try core.blaming(nil) {
+        _ = try DatabaseCore.blaming(nil) {
             try reader.withValue(forKey: Int64(sequence), in: core.stores.revisions) { row in
-                let head = try core.decoding(nil) { try RevisionRow(row) }
+                let head = try DatabaseCore.decoding(nil) { try RevisionRow(row) }
                 owner = (head.documentID, head.revisionID)
             }
         }

@@ -176,7 +176,7 @@ extension WriteContext {
             // Only the row of a large body, or of a body with attachments, must be decoded.
             let flags = row.isEmpty ? RevisionRow.Flags() : RevisionRow.Flags(rawValue: row[0])
             guard row.isEmpty || !flags.isDisjoint(with: [.largeBody, .attachments]) else { return }
-            let head = try snapshot.core.decoding(nil) { try RevisionRow(row) }
+            let head = try DatabaseCore.decoding(nil) { try RevisionRow(row) }
             if head.flags.contains(.largeBody) { largeLength = head.largeLength }
             if head.flags.contains(.attachments) { owner = (head.documentID, head.revisionID) }
         }

@@ -77,7 +77,7 @@ extension Verification {
         }
         try forEachRow(of: core.stores.attachmentReferences, snapshot) { cursor in
             try cursor.withRow { key, value in
-                let (content, sequence) = try core.decoding(nil) {
+                let (content, sequence) = try DatabaseCore.decoding(nil) {
                     try AttachmentReference.decode(key)
                 }
                 guard AttachmentReference.isWellFormed(value) else {

@@ -20,7 +20,9 @@ extension Verification {
             withOlder.insert(id)
             try attempt(id) {
                 try cursor.withValue { row in
-                    block = try core.decoding(id) { try RevisionBlock(number: key.number, row) }
+                    block = try DatabaseCore.decoding(id) {
+                        try RevisionBlock(number: key.number, row)
+                    }
                 }
             }
             if let block { check(block, of: id, tree) }
@@ -52,7 +54,7 @@ extension Verification {
         try forEachRow(of: core.stores.olderRevisions, snapshot) { cursor in
             var key: OlderRevisionsKey?
             try cursor.withRow { bytes, _ in
-                key = try core.decoding(nil) { try OlderRevisionsKey(bytes) }
+                key = try DatabaseCore.decoding(nil) { try OlderRevisionsKey(bytes) }
             }
             guard let id = key?.documentID, !withOlder.contains(id) else { return }
             add("Older revisions of document '\(id)' are stored, but it has none.", id)

@@ -213,8 +213,8 @@ package final class Verification {
         try checkIndexes(snapshot)
         try forEachRow(of: core.stores.local, snapshot) { cursor in
             try cursor.withValue { row in
-                let record = try core.decoding(nil) { try LocalRecord(row) }
-                try core.decoding(nil) { try record.body.validate() }
+                let record = try DatabaseCore.decoding(nil) { try LocalRecord(row) }
+                try DatabaseCore.decoding(nil) { try record.body.validate() }
             }
         }
     }
@@ -229,7 +229,9 @@ package final class Verification {
             {
                 add("The store 'purges' has a row under \(key), which is no purge to be kept.", nil)
             }
-            try cursor.withValue { row in _ = try core.decoding(nil) { try PurgeRecord(row) } }
+            try cursor.withValue { row in
+                _ = try DatabaseCore.decoding(nil) { try PurgeRecord(row) }
+            }
         }
         let expected = state.lastPurge - min(state.lastPurge, state.forgottenPurge)
         if count != expected {
@@ -276,8 +278,8 @@ package final class Verification {
         var head: DocumentRecord.Head?
         try attempt(id) {
             try cursor.withValue { row in
-                record = try core.decoding(id) { try DocumentRecord(row) }
-                head = try core.decoding(id) { try DocumentRecord.head(row) }
+                record = try DatabaseCore.decoding(id) { try DocumentRecord(row) }
+                head = try DatabaseCore.decoding(id) { try DocumentRecord.head(row) }
             }
         }
         guard let record, let head else { return }
@@ -347,7 +349,7 @@ package final class Verification {
         func read() throws {
             let key = Int64(sequence)
             _ = try snapshot.reader.withValue(forKey: key, in: core.stores.revisions) { value in
-                row = try core.decoding(id) { try RevisionRow(value) }
+                row = try DatabaseCore.decoding(id) { try RevisionRow(value) }
             }
         }
         if node == nil {
@@ -379,7 +381,7 @@ package final class Verification {
         try forEachRow(of: core.stores.largeBodies, snapshot) { cursor in
             try cursor.withKey { key in
                 var reader = RowReader()
-                let sequence = try core.decoding(nil) { try reader.bigEndian64(key) }
+                let sequence = try DatabaseCore.decoding(nil) { try reader.bigEndian64(key) }
                 var piece = 0
                 for position in reader.rest(key) { piece = piece << 8 | Int(key[position]) }
                 guard let count = largeBodies[sequence] ?? 0, reported != sequence,
@@ -395,7 +397,7 @@ package final class Verification {
         try forEachRow(of: core.stores.expirations, snapshot) { cursor in
             var key: ExpirationKey?
             try cursor.withRow { bytes, value in
-                key = try core.decoding(nil) { try ExpirationKey(bytes) }
+                key = try DatabaseCore.decoding(nil) { try ExpirationKey(bytes) }
                 if !value.isEmpty { add("A row of 'expirations' has a value.", key?.documentID) }
             }
             guard let key else { return }

@@ -54,7 +54,7 @@ struct GenerationCopy {
         let lock = try lockAttachments()
         defer { lock?.unlock() }
         do { try Files.makeDirectory(dataPath) } catch { throw DatabaseError.io(error) }
-        try source.blaming(nil) { try copyData(to: dataPath) }
+        try DatabaseCore.blaming(nil) { try copyData(to: dataPath) }
         try copyAttachments(attachmentContents(of: dataPath), to: dataPath)
         do { try Files.synchroniseDirectory(dataPath) } catch { throw DatabaseError.io(error) }
     }

@@ -100,7 +100,7 @@ public struct FullTextQuery: Sendable {
     private func answer(_ plan: FullTextPlan?, _ reading: Reading) throws -> FullTextResult? {
         let core = index.core
         return try core.read { snapshot in
-            try core.blaming(nil) {
+            try DatabaseCore.blaming(nil) {
                 do {
                     return try answer(plan, reading, snapshot)
                 } catch let error as IndexCorruption {

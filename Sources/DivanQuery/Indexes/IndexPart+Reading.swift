@@ -16,7 +16,7 @@ extension IndexPart {
         var mapper = IndexMapper(indexes, areLent: true)
         self = try core.read { snapshot in
             var part = IndexPart(indexes, after: sequence, in: try snapshot.state())
-            try core.blaming(nil) {
+            try DatabaseCore.blaming(nil) {
                 if let purge { part.purged = try snapshot.purgedDocuments(after: purge) }
                 try snapshot.readItems(into: &part, through: bound, count, bytes, &mapper)
             }
@@ -73,9 +73,9 @@ extension Snapshot {
         _ keepsDocuments: Bool, _ mapper: inout IndexMapper
     ) throws {
         var item = IndexPart.Item(sequence: sequence)
-        let layout = try core.decoding(nil) { try RevisionRow.Layout(row) }
+        let layout = try DatabaseCore.decoding(nil) { try RevisionRow.Layout(row) }
         guard layout.standsAlone else {
-            let id = try core.decoding(nil) { try RevisionRow.documentID(row) }
+            let id = try DatabaseCore.decoding(nil) { try RevisionRow.documentID(row) }
             let document = try document(id)
             item.isConsulted = true
             mapper.map(document, id, item)
@@ -84,9 +84,9 @@ extension Snapshot {
         }
         item.isFirst = layout.generation == 1
         let body = row.extracting(layout.isTombstone ? 0..<0 : layout.body)
-        try core.decoding(nil) { try mapper.map(row: row, item, body) }
+        try DatabaseCore.decoding(nil) { try mapper.map(row: row, item, body) }
         if keepsDocuments {
-            let id = try core.decoding(nil) { try RevisionRow.documentID(row) }
+            let id = try DatabaseCore.decoding(nil) { try RevisionRow.documentID(row) }
             part.documents.append((id, try whole(row, layout, id, sequence)))
         }
         part.add(item, body.count)
@@ -99,7 +99,7 @@ extension Snapshot {
     ) throws -> Document? {
         guard !layout.isTombstone else { return nil }
         return Document(
-            id: id, revisionID: try core.decoding(id) { try layout.revisionID(in: row) },
+            id: id, revisionID: try DatabaseCore.decoding(id) { try layout.revisionID(in: row) },
             sequence: sequence, isDeleted: false,
             body: PackedValue(copying: row.extracting(layout.body)),
             store: core.attachments.number)
@@ -116,7 +116,7 @@ extension Snapshot {
         var found = try cursor.seek(toAtLeast: Int64(purge) + 1)
         while found {
             try cursor.withValue { row in
-                let record = try core.decoding(nil) { try PurgeRecord(row) }
+                let record = try DatabaseCore.decoding(nil) { try PurgeRecord(row) }
                 guard record.isWholeDocument else { return }
                 purged.append((UInt64(cursor.integerKey), record.documentID))
             }

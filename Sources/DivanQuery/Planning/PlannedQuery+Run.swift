@@ -36,7 +36,7 @@ extension PlannedQuery {
         try withPlanner { planner in
             begin()
             examined?.removeAll()
-            return try core.blaming(nil) {
+            return try DatabaseCore.blaming(nil) {
                 var report = try run(planner, body)
                 try noteUnusedIndexes(report, planner)
                 if explainsUnused { report.unused = try unusedIndexes(report, planner) }

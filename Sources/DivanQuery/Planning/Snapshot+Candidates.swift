@@ -56,7 +56,7 @@ extension Snapshot {
                 isInside = range.contains(key)
                 guard isInside else { return }
                 let id = DocumentID(String(utf8: key))
-                let head = try core.decoding(id) { try DocumentRecord.head(value) }
+                let head = try DatabaseCore.decoding(id) { try DocumentRecord.head(value) }
                 guard includesDeleted || !head.isDeleted, !id.isDesign else { return }
                 row = CurrentRevision(
                     id: id, revision: head.winner.id, sequence: head.winner.sequence ?? 0,
@@ -86,7 +86,7 @@ extension Snapshot {
     /// Calls `body` with the IDs of the documents that expire in a range of times.
     func forEachExpiringID(in range: RowRange, _ body: ([UInt8]) throws -> Bool) throws {
         let start = try range.lower.map { lower in
-            try core.decoding(nil) { try ExpirationKey(lower.span) }
+            try DatabaseCore.decoding(nil) { try ExpirationKey(lower.span) }
         }
         try forEachExpiration(after: start) { key in
             guard range.upper.map({ key.bytes.precedes($0) }) ?? true else { return false }

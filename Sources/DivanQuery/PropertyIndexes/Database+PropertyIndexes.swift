@@ -83,7 +83,9 @@ extension Snapshot {
         let records = try indexRecords(of: .property) { known.record($0) }
         let declared = try records.filter { !$0.name.isOfLaterOrder }.map { name, found in
             known.note(found, of: name)
-            return try core.decoding(nil) { try known.map(name, definedBy: found.record.version) }
+            return try DatabaseCore.decoding(nil) {
+                try known.map(name, definedBy: found.record.version)
+            }
         }
         notes.declared = declared
         return declared

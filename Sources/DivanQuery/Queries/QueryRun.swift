@@ -64,7 +64,7 @@ struct QueryRun {
         _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
         _ record: IndexRecord?, _ snapshot: Snapshot
     ) throws -> QueryResult {
-        try snapshot.core.blaming(nil) {
+        try DatabaseCore.blaming(nil) {
             do {
                 let made = record.flatMap { $0.isMade(by: definition) ? $0 : nil }
                 return try IndexRun(
