@@ -174,9 +174,9 @@ struct Workload: Sendable {
             work("index_update_reduce", 20), work("property_update", 20, .plain),
             work("query_index", count, .plain),
             work("reduce_range", 1000), work("reduce_after_edit", 200),
-            work("index_map_one_core", count), work("index_property", count, .plain),
-            work("group_count", count), work("query_count", count, .plain),
-            work("query_email", count / 2, .plain), work("query_rows", count, .plain),
+            work("index_map_one_core", count), work("index_property", count, .both),
+            work("group_count", count), work("query_count", count, .both),
+            work("query_email", count / 2, .plain), work("query_rows", count, .both),
             work("query_100", 2000),
             work("query_beside_large", 2000), work("live_query", 500),
         ]
