@@ -11,14 +11,24 @@
 // connection that knows how many there are. So the mapping is kept, and made anew when a page behind its end is wanted
 // and the file has that page. A transaction that adds pages asks for them again and again before any file has them, so
 // the size of the file is asked for at the first and then at every 64th such page.
+//
+// A file that gives space back becomes shorter than a mapping that was made before, and to look behind its end there ends
+// the process. SQLite itself asks the file for no page that neither the file nor the log has, but for one that was
+// taken and freed again in the same transaction: it was never written. So
+//
+//   - a mapping that is longer than the file goes when a connection begins to read another state of it. While it
+//     reads that, a checkpoint can cut the file to the size of this state at most.
+//   - A connection that writes is told of the file only what belongs to the state that it changes: the log's index has
+//     the number of its pages. All other pages are its own, and not in the file yet.
 
 #include "files_vfs.h"
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-// Behind what the default file system keeps of a file. The file's methods are those here, with three of its own.
+// Behind what the default file system keeps of a file. The file's methods are those here, with five of its own.
 typedef struct {
     sqlite3_io_methods methods;
     const sqlite3_io_methods *real;
@@ -29,7 +39,17 @@ typedef struct {
     int is_short;
     // How often a wanted page was not in the mapping since SQLite last looked at a new state of the file.
     unsigned missing;
+    // At least as long as the mapping; 0 while there is none.
+    sqlite3_int64 mapped;
+    // Where the part of the file ends that belongs to the state which a writer changes.
+    sqlite3_int64 end;
+    // Whether the connection has ever written. Its own commits are no other state to SQLite.
+    int has_written;
 } mapping;
+
+// Of the log's index and its locks, as SQLite's description of the format has them.
+enum { WRITE_LOCK = 0, INDEX_REGION = 32768, PAGE_SIZE_AT = 14, PAGE_COUNT_AT = 20 };
+#define NO_END 0x7fffffffffffffffLL
 
 static sqlite3_vfs *real;
 
@@ -39,6 +59,7 @@ static mapping *mapping_of(sqlite3_file *file) {
 
 static int unmap(sqlite3_file *file, mapping *own) {
     own->is_short = 0;
+    own->mapped = 0;
     return own->real->xUnfetch(file, 0, NULL);
 }
 
@@ -48,14 +69,37 @@ static int has_page(sqlite3_file *file, mapping *own, sqlite3_int64 end) {
     return own->real->xFileSize(file, &size) == SQLITE_OK && end <= size;
 }
 
+// 0 where it is not known.
+static sqlite3_int64 size_of(sqlite3_file *file, mapping *own) {
+    sqlite3_int64 size = 0;
+    return own->real->xFileSize(file, &size) == SQLITE_OK ? size : 0;
+}
+
+static int is_cut(sqlite3_file *file, mapping *own) {
+    return own->mapped > 0 && size_of(file, own) < own->mapped;
+}
+
+// Maps the file, if it is not mapped.
+static int fetch_mapping(sqlite3_file *file, mapping *own, sqlite3_int64 offset, int amount, void **found) {
+    if (own->mapped) return own->real->xFetch(file, offset, amount, found);
+    // It is mapped between the two.
+    sqlite3_int64 before = size_of(file, own);
+    int code = own->real->xFetch(file, offset, amount, found);
+    sqlite3_int64 after = size_of(file, own);
+    own->mapped = before > after ? before : after;
+    return code;
+}
+
 static int fetch(sqlite3_file *file, sqlite3_int64 offset, int amount, void **found) {
     mapping *own = mapping_of(file);
-    int code = own->real->xFetch(file, offset, amount, found);
+    *found = NULL;
+    if (offset + amount > own->end) return SQLITE_OK;
+    int code = fetch_mapping(file, own, offset, amount, found);
     if (code == SQLITE_OK && !*found && (own->is_short || has_page(file, own, offset + amount))) {
         own->is_short = 1;
         // Pages that are looked at are in the mapping that would go.
         if (own->count == 0 && (code = unmap(file, own)) == SQLITE_OK)
-            code = own->real->xFetch(file, offset, amount, found);
+            code = fetch_mapping(file, own, offset, amount, found);
     }
     if (*found) own->count++;
     return code;
@@ -65,10 +109,47 @@ static int unfetch(sqlite3_file *file, sqlite3_int64 offset, void *page) {
     mapping *own = mapping_of(file);
     if (!page) {
         own->missing = 0;
-        return own->is_short ? unmap(file, own) : SQLITE_OK;
+        return own->is_short || is_cut(file, own) ? unmap(file, own) : SQLITE_OK;
     }
     own->count--;
     return own->real->xUnfetch(file, offset, page);
+}
+
+static int read_file(sqlite3_file *file, void *bytes, int amount, sqlite3_int64 offset) {
+    mapping *own = mapping_of(file);
+    if (offset + amount <= own->end) return own->real->xRead(file, bytes, amount, offset);
+    memset(bytes, 0, (size_t)amount);
+    return SQLITE_IOERR_SHORT_READ;
+}
+
+// Where the part of the file ends that belongs to the newest state; the caller holds the lock that writers take.
+static sqlite3_int64 end_of_state(sqlite3_file *file, mapping *own) {
+    sqlite3_int64 size = size_of(file, own);
+    void volatile *index = NULL;
+    if (own->real->xShmMap(file, 0, INDEX_REGION, 0, &index) != SQLITE_OK || !index) return size;
+    uint16_t page_size;
+    uint32_t count;
+    memcpy(&page_size, (const char *)index + PAGE_SIZE_AT, sizeof page_size);
+    memcpy(&count, (const char *)index + PAGE_COUNT_AT, sizeof count);
+    // The largest size does not fit, and stands there as 1. A log without a commit has no count.
+    sqlite3_int64 end = (sqlite3_int64)count * (page_size == 1 ? 65536 : page_size);
+    return end > 0 && end < size ? end : size;
+}
+
+static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
+    mapping *own = mapping_of(file);
+    int code = own->real->xShmLock(file, offset, count, flags);
+    if (code != SQLITE_OK) return code;
+    if (offset != WRITE_LOCK) {
+        int begins = flags & SQLITE_SHM_LOCK && flags & SQLITE_SHM_SHARED;
+        if (begins && own->has_written && own->count == 0 && is_cut(file, own)) return unmap(file, own);
+    } else if (flags & SQLITE_SHM_LOCK) {
+        own->has_written = 1;
+        own->end = end_of_state(file, own);
+    } else {
+        own->end = NO_END;
+    }
+    return SQLITE_OK;
 }
 
 static int file_control(sqlite3_file *file, int operation, void *argument) {
@@ -78,6 +159,8 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
         // It has told the limit before.
         own->limit = -1;
         code = own->real->xFileControl(file, operation, &own->limit);
+        // A mapping was made anew, of whatever the file has now.
+        if (own->mapped) own->mapped = NO_END;
     }
     return code;
 }
@@ -90,7 +173,9 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     if (flags & SQLITE_OPEN_WAL) divan_log_open(file, room);
     if (!(flags & SQLITE_OPEN_MAIN_DB) || file->pMethods->iVersion < 3) return SQLITE_OK;
     mapping *own = room;
-    *own = (mapping){.methods = *file->pMethods, .real = file->pMethods};
+    *own = (mapping){.methods = *file->pMethods, .real = file->pMethods, .end = NO_END};
+    own->methods.xRead = read_file;
+    own->methods.xShmLock = shm_lock;
     own->methods.xFetch = fetch;
     own->methods.xUnfetch = unfetch;
     own->methods.xFileControl = file_control;

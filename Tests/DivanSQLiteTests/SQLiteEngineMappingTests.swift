@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CFaultVFS
 import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
@@ -57,6 +58,14 @@ import Testing
             #expect(try first(500, engine, store) == 244)
             #expect(try mappings(of: scratch.file).isSuperset(of: before))
         }
+    }
+
+    @Test func `nothing is read behind the end of a file that another connection cuts`() throws {
+        let scratch = try ScratchDirectory()
+        // It makes the file system known to SQLite.
+        try scratch.open().close()
+        let path = scratch.file + "-cut"
+        #expect(path.withCString { unsafe divan_cut_file_check($0, "divan-files") } == 0)
     }
 
     @Test func `readers see a file that grows, shrinks and grows again, in two connections`() throws

@@ -45,4 +45,9 @@ int divan_recording_replay(int event, int loss, uint64_t seed, const char *targe
 // recordings. Returns whether the write that was set before has come, or -1 where SQLite writes by other calls.
 int divan_failing_writes(const char *directory, int number, int count, int error);
 
+// Makes a database at `path` in a file system of SQLite's, has two connections map its file, a third one cut it, and looks
+// at a page behind its end by both. Returns 0, or which step failed; a file system that reads behind the end of the
+// file ends the process.
+int divan_cut_file_check(const char *path, const char *vfs);
+
 #endif
