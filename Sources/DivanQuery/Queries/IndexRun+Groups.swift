@@ -64,7 +64,7 @@ extension IndexRun {
         var rest = range
         // Without a filter no more groups than wanted need be reduced.
         let isWindowed = query.filter != nil || query.sort != nil
-        let wanted = isWindowed ? Int.max : query.skip + (query.limit ?? .max / 2)
+        let wanted = isWindowed ? Int.max : query.skip.addingSaturated(query.limit ?? .max)
         while groups.count < wanted, let key = try firstKey(index, rest) {
             let (group, name) = group(of: key)
             let inside = group.clamped(to: range)

@@ -79,7 +79,8 @@ struct IndexRun {
             query.descending
             ? RowRange(lower: range.upper, upper: nil) : RowRange(lower: nil, upper: range.lower)
         let isBounded = query.descending ? range.upper != nil : range.lower != nil
-        return query.skip + (isBounded ? try index.count(in: before.clamped(to: whole)) : 0)
+        return query.skip.addingSaturated(
+            isBounded ? try index.count(in: before.clamped(to: whole)) : 0)
     }
 
     private func row(_ indexed: IndexedRow) throws -> QueryRow {

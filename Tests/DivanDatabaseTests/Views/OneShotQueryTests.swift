@@ -28,6 +28,25 @@ import Testing
         try query.run().map { "\($0.key) \($0.documentID ?? "-") \($0.value ?? .null)" }
     }
 
+    @Test func `the largest numbers to skip and of rows find nothing`() throws {
+        let view = database.view(named: "large")
+        view.setMap(version: "1", reduce: .count, Self.map)
+        for limit in [nil, 1, Int.max, Int.max / 2] as [Int?] {
+            for skip in [Int.max, Int.max / 2 + 1, 1 << 62] {
+                for isGrouped in [false, true] {
+                    var query = view.query()
+                    (query.skip, query.limit, query.mapOnly) = (skip, limit, !isGrouped)
+                    if isGrouped { query.groupLevel = 1 }
+                    for start in [nil, "a"] as [JSONValue?] {
+                        query.startKey = start
+                        query.includeOffset = true
+                        #expect(try query.run().isEmpty, "\(skip) \(String(describing: limit))")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a query with a map of its own finds what a view finds`() throws {
         for collation in [Collation.unicode, .raw] {
             let view = database.view(named: "v-\(collation)")
