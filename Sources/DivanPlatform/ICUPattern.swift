@@ -19,12 +19,22 @@ public final class ICUPattern: TextPattern {
         /// The UTF-16 unit at which it goes wrong; nil when ICU does not say.
         public let offset: Int?
 
+        /// Whether it is longer than ``ICUPattern/longest``.
+        public let isTooLong: Bool
+
         /// One sentence without the expression.
         public var description: String {
-            offset.map { "It is no regular expression: see character \($0 + 1)." }
+            if isTooLong {
+                return "A regular expression has at most \(ICUPattern.longest) bytes."
+            }
+            return offset.map { "It is no regular expression: see character \($0 + 1)." }
                 ?? "It is no regular expression."
         }
     }
+
+    /// The most bytes that an expression has in UTF-8. ICU compiles it in a time that grows with the square of its length,
+    /// without a limit.
+    public static let longest = 16_384
 
     private let expression: Mutex<Expression>
 
@@ -33,8 +43,11 @@ public final class ICUPattern: TextPattern {
     /// - Parameters:
     ///   - pattern: The expression in ICU's syntax.
     ///   - ignoringCase: Whether letters match in either case.
-    /// - Throws: ``Failure`` when it is none.
+    /// - Throws: ``Failure`` when it is none, or too long.
     public init(_ pattern: String, ignoringCase: Bool = false) throws(Failure) {
+        guard pattern.utf8.count <= Self.longest else {
+            throw Failure(offset: nil, isTooLong: true)
+        }
         expression = Mutex(try Expression(pattern, ignoringCase: ignoringCase))
     }
 
@@ -59,7 +72,8 @@ private struct Expression: ~Copyable {
                 units.baseAddress, units.count, ignoringCase ? 1 : 0, &offset)
         }
         guard let opened = unsafe opened else {
-            throw ICUPattern.Failure(offset: offset < 0 ? nil : Int(offset))
+            throw ICUPattern.Failure(
+                offset: offset < 0 ? nil : Int(offset), isTooLong: false)
         }
         unsafe handle = opened
     }

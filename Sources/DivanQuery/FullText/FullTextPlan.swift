@@ -92,13 +92,12 @@ indirect enum FullTextPlan: Sendable {
     /// All terms that are looked for, and not those that must be missing, each once.
     var items: [TermSequence.Item] {
         var found: [TermSequence.Item] = []
+        var seen: Set<[UInt8]> = []
         func collect(_ plan: FullTextPlan) {
             switch plan {
             case .terms(let sequence):
                 for item in sequence.items
-                where !found.contains(where: {
-                    $0.term.hasSameBytes(as: item.term) && $0.isPrefix == item.isPrefix
-                }) {
+                where seen.insert([item.isPrefix ? 1 : 0] + item.term.utf8).inserted {
                     found.append(item)
                 }
             case .all(let plans), .any(let plans): plans.forEach(collect)

@@ -27,10 +27,19 @@ struct KeyRanges: Equatable, Sendable {
     /// The keys that are in both.
     func intersection(_ other: KeyRanges) -> KeyRanges {
         var common: [RowRange] = []
-        for range in ranges {
-            for another in other.ranges { common.append(range.clamped(to: another)) }
+        var (here, there) = (ranges[...], other.ranges[...])
+        while let range = here.first, let another = there.first {
+            common.append(range.clamped(to: another))
+            // The one that ends first has nothing in common with those behind the other.
+            if range.ends(before: another) { here.removeFirst() } else { there.removeFirst() }
         }
         return KeyRanges(common)
+    }
+
+    /// The range from the beginning of the first to the end of the last.
+    var span: KeyRanges {
+        guard let first = ranges.first, let last = ranges.last else { return self }
+        return KeyRanges([RowRange(lower: first.lower, upper: last.upper)])
     }
 
     /// The ranges behind a beginning that all keys have.
@@ -48,6 +57,11 @@ extension RowRange {
     fileprivate func reaches(_ other: RowRange) -> Bool {
         guard let upper, let lower = other.lower else { return true }
         return !upper.precedes(lower)
+    }
+
+    fileprivate func ends(before other: RowRange) -> Bool {
+        guard let upper else { return false }
+        return other.upper.map { upper.precedes($0) } ?? true
     }
 
     fileprivate static func later(_ left: [UInt8]?, _ right: [UInt8]?) -> [UInt8]? {

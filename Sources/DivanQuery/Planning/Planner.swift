@@ -73,6 +73,7 @@ struct Planner {
         var paths: [AccessPath] = []
         var rows = 0
         for alternative in alternatives {
+            guard try counts.mayPlan(conditions: rest.count + 1) else { return nil }
             let access = try cheapest(.all(rest + [alternative]))
             if case .documents(idRange) = access.path { return nil }
             if case .nothing = access.path { continue }
@@ -199,7 +200,8 @@ struct Planner {
     }
 }
 
-/// How many rows ranges of indexes have, as far as a plan has asked. Only the thread that makes the plan uses it.
+/// What a plan has asked of indexes: how many rows their ranges have; and how much it may still ask. Only the thread that
+/// makes the plan uses it.
 private final class PlannedCounts {
     struct Key: Hashable {
         /// The number of the index.
@@ -208,11 +210,23 @@ private final class PlannedCounts {
     }
 
     var known: [Key: Int] = [:]
+    /// How many conditions may still be looked at for the sake of alternatives: each of these looks at the other conditions,
+    /// too. A query of thousands of each is answered by the ways that were found until then.
+    private var conditionsLeft = 200_000
+
+    /// Whether some more conditions may be looked at.
+    ///
+    /// - Throws: `CancellationError`, if the query is cancelled.
+    func mayPlan(conditions count: Int) throws -> Bool {
+        try CancellationFlag.check()
+        conditionsLeft -= count
+        return conditionsLeft >= 0
+    }
 }
 
 /// Narrows an index down by conditions on its components, one after the other.
 private struct KeyNarrowing {
-    /// The most ranges that are made of combinations of single values.
+    /// The most ranges that are made of combinations of values.
     private static let mostPrefixes = 1_000
 
     /// nil when no condition is on the first component.
@@ -239,7 +253,12 @@ private struct KeyNarrowing {
                 continue
             }
             let common = here.map { coder.ranges(of: $0) }
-            let inside = common.dropFirst().reduce(common[0]) { $0.intersection($1) }
+            var inside = common.dropFirst().reduce(common[0]) { $0.intersection($1) }
+            if prefixes.count > 1, prefixes.count * inside.ranges.count > Self.mostPrefixes {
+                // A document may lie between the ranges.
+                inside = inside.span
+                used -= here.count
+            }
             ranges = prefixes.flatMap { inside.following($0) }
             break
         }

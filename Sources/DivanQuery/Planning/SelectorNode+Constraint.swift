@@ -37,18 +37,19 @@ extension SelectorCondition {
         switch self {
         case .oneOf(let operands) where component.path != .documentID:
             // An array matches by its elements: they are found in an index of elements, too.
-            let values = operands.map { ValueInterval.exactly($0.value) }
+            let values = operands.list.map { ValueInterval.exactly($0.value) }
             return .all([
                 whole, .any([.inside(component, values), .inside(elements, values)]),
             ])
         case .containsAll(let operands):
             // A single array may also be what the property is.
-            guard operands.count > 1 || operands.allSatisfy({ $0.value.array == nil }) else {
+            guard operands.list.count > 1 || operands.list.allSatisfy({ $0.value.array == nil })
+            else {
                 return whole
             }
             return .all(
                 [whole]
-                    + operands.map { .inside(elements, [ValueInterval.exactly($0.value)]) })
+                    + operands.list.map { .inside(elements, [ValueInterval.exactly($0.value)]) })
         case .anyElement(let node), .eachElement(let node):
             return .all([whole, node.constraint(ofElementsOf: component.path)])
         default: return whole
@@ -69,8 +70,8 @@ extension SelectorCondition {
         case .greater(let operand):
             [.values(from: .value(operand.value, isIncluded: false), to: .open)]
         case .oneOf(let operands):
-            operands.isEmpty
-                ? [] : operands.map { .exactly($0.value) } + [.type(of: .array([]))]
+            operands.list.isEmpty
+                ? [] : operands.list.map { .exactly($0.value) } + [.type(of: .array([]))]
         case .exists(let isWanted): [isWanted ? .present : .missing]
         case .type(let name): [Self.interval(ofType: name)]
         case .remainder: [.type(of: 0)]

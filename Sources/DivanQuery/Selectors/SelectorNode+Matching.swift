@@ -13,6 +13,8 @@ struct SelectorSubject {
         case given(id: DocumentID?, revisionID: RevisionID?)
         /// Those of a document, which are looked up when they are asked for.
         case of(Document)
+        /// None: what is asked about is an element, in which `_id` is a property as any other.
+        case ofElement
     }
 
     let body: PackedValue
@@ -31,6 +33,13 @@ struct SelectorSubject {
         names = .given(id: id, revisionID: revisionID)
     }
 
+    /// An element of an array, or a key of an object.
+    init(element: PackedValue) {
+        body = element
+        isDeleted = false
+        names = .ofElement
+    }
+
     /// A document.
     ///
     /// - Parameters:
@@ -44,7 +53,9 @@ struct SelectorSubject {
 
     /// Where a path leads; `_id`, `_rev` and `_deleted` are not in the body.
     func target(_ path: PropertyPath) -> PropertyPath.Target {
-        guard path.isReserved, let key = path.steps[0].key else { return path.target(in: body) }
+        guard path.isReserved, !isElement, let key = path.steps[0].key else {
+            return path.target(in: body)
+        }
         switch key {
         case "_id": return id.map { .value(PackedValue(.string($0.text))) } ?? .missing
         case "_rev":
@@ -60,10 +71,16 @@ struct SelectorSubject {
     /// The partition that the document's ID names; nil for none.
     var partition: String? { id?.partition }
 
+    private var isElement: Bool { if case .ofElement = names { true } else { false } }
+
+    /// Whether a path leads to the document's ID.
+    func isID(_ path: PropertyPath) -> Bool { path == .documentID && !isElement }
+
     private var id: DocumentID? {
         switch names {
         case .given(let id, _): id
         case .of(let document): document.id
+        case .ofElement: nil
         }
     }
 
@@ -71,6 +88,7 @@ struct SelectorSubject {
         switch names {
         case .given(_, let revisionID): revisionID
         case .of(let document): document.revisionID
+        case .ofElement: nil
         }
     }
 }
@@ -88,7 +106,7 @@ extension SelectorNode {
             case .noPath: return false
             case .value(let value):
                 // IDs are ordered by their bytes, as the store of documents is.
-                let order = path == .documentID ? SelectorOrder.bytes : SelectorOrder.unicode
+                let order = subject.isID(path) ? SelectorOrder.bytes : SelectorOrder.unicode
                 return condition.matches(value, order)
             }
         }
@@ -143,8 +161,8 @@ extension SelectorCondition {
         case .notEqual(let operand): return !operand.isEqual(to: value)
         case .greaterOrEqual(let operand): return order.collate(value, operand.packed) >= 0
         case .greater(let operand): return order.collate(value, operand.packed) > 0
-        case .oneOf(let operands): return Self.isOne(value, of: operands)
-        case .noneOf(let operands): return !Self.isOne(value, of: operands)
+        case .oneOf(let operands): return operands.hasOne(of: value)
+        case .noneOf(let operands): return !operands.hasOne(of: value)
         case .exists(let isWanted): return isWanted
         case .type(let name): return value.selectorType.hasSameBytes(as: name)
         case .remainder(let divisor, let remainder):
@@ -153,32 +171,17 @@ extension SelectorCondition {
         case .beginsWith(let prefix):
             return value.kind == .string && (value.string ?? "").utf8.starts(with: prefix)
         case .size(let count): return value.kind == .array && value.count == count
-        case .containsAll(let operands): return Self.containsAll(value, operands)
+        case .containsAll(let operands): return operands.areAll(in: value)
         case .anyElement(let node):
-            return value.containsElement { node.matches(SelectorSubject(body: $0)) }
+            return value.containsElement { node.matches(SelectorSubject(element: $0)) }
         case .eachElement(let node):
             return value.kind == .array && value.count > 0
-                && !value.containsElement { !node.matches(SelectorSubject(body: $0)) }
+                && !value.containsElement { !node.matches(SelectorSubject(element: $0)) }
         case .anyKey(let node):
             return value.keys.contains {
-                node.matches(SelectorSubject(body: PackedValue(.string($0))))
+                node.matches(SelectorSubject(element: PackedValue(.string($0))))
             }
         }
-    }
-
-    /// Whether a value, or one of the elements of an array, is one of others.
-    private static func isOne(_ value: PackedValue, of operands: [SelectorOperand]) -> Bool {
-        guard value.kind == .array else { return operands.contains { $0.isEqual(to: value) } }
-        return value.containsElement { element in operands.contains { $0.isEqual(to: element) } }
-    }
-
-    /// Whether an array has each of some elements, or is the one array that is wanted.
-    private static func containsAll(_ value: PackedValue, _ operands: [SelectorOperand]) -> Bool {
-        guard value.kind == .array, let first = operands.first else { return false }
-        if operands.count == 1, first.packed.kind == .array, first.isEqual(to: value) {
-            return true
-        }
-        return operands.allSatisfy { operand in value.containsElement(operand.isEqual(to:)) }
     }
 
     private static func occurs(_ pattern: any TextPattern, in value: PackedValue) -> Bool {
@@ -188,13 +191,6 @@ extension SelectorCondition {
         Log.database.warning(
             "A regular expression of a selector took too many steps and counts as not matching.")
         return false
-    }
-}
-
-extension SelectorOperand {
-    /// Equality is exact for strings in every order, and does not see how a number is written.
-    func isEqual(to value: PackedValue) -> Bool {
-        SelectorOrder.bytes.collate(value, packed) == 0
     }
 }
 

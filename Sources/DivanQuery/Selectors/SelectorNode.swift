@@ -29,15 +29,15 @@ indirect enum SelectorCondition: Sendable {
     case notEqual(SelectorOperand)
     case greaterOrEqual(SelectorOperand)
     case greater(SelectorOperand)
-    case oneOf([SelectorOperand])
-    case noneOf([SelectorOperand])
+    case oneOf(SelectorOperands)
+    case noneOf(SelectorOperands)
     case exists(Bool)
     case type(String)
     case remainder(divisor: Int64, remainder: Int64)
     case pattern(any TextPattern)
     case beginsWith([UInt8])
     case size(Int)
-    case containsAll([SelectorOperand])
+    case containsAll(SelectorOperands)
     /// Some element.
     case anyElement(SelectorNode)
     /// Each element, of which there is one at least.

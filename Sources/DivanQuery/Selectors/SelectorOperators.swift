@@ -61,9 +61,9 @@ struct SelectorOperators {
         }
     }
 
-    private func operands(_ value: JSONValue, _ context: Context) throws -> [SelectorOperand] {
+    private func operands(_ value: JSONValue, _ context: Context) throws -> SelectorOperands {
         guard case .array(let items) = value else { throw context.wants("an array") }
-        return items.map { SelectorOperand($0) }
+        return SelectorOperands(items.map { SelectorOperand($0) })
     }
 
     private func remainder(_ value: JSONValue, _ context: Context) throws -> SelectorCondition {
@@ -79,8 +79,10 @@ struct SelectorOperators {
             return try ICUPattern(text)
         } catch {
             throw DatabaseError.selector(
-                "The selector's operator '\(context.place.text)' wants a regular expression.", error
-            )
+                error.isTooLong
+                    ? "The selector's operator '\(context.place.text)': \(error.description)"
+                    : "The selector's operator '\(context.place.text)' wants a regular expression.",
+                error)
         }
     }
 

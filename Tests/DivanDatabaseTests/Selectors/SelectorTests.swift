@@ -22,6 +22,37 @@ import Testing
         for body in row.others { #expect(try !matches(row.selector, body), "\(body)") }
     }
 
+    @Test func `an element has properties of its own under the names of a document's facts`() throws
+    {
+        for row in [
+            Row(
+                selector: #"{"a":{"$elemMatch":{"_id":"x"}}}"#, matching: [#"{"a":[{"_id":"x"}]}"#],
+                others: [#"{"a":[{"_id":"id-1"}]}"#, #"{"a":[{}]}"#]),
+            Row(
+                selector: #"{"a":{"$elemMatch":{"_id":{"$exists":false}}}}"#,
+                matching: [#"{"a":[{}]}"#], others: [#"{"a":[{"_id":"id-1"}]}"#]),
+            Row(
+                selector: #"{"a":{"$allMatch":{"_rev":{"$gt":"1"}}}}"#,
+                matching: [#"{"a":[{"_rev":"2-b"}]}"#], others: [#"{"a":[{}]}"#]),
+            Row(
+                selector: #"{"a":{"$elemMatch":{"_deleted":true}}}"#,
+                matching: [#"{"a":[{"_deleted":true}]}"#], others: [#"{"a":[{}]}"#]),
+            // Texts of an element compare as texts, also under this name.
+            Row(
+                selector: #"{"a":{"$elemMatch":{"_id":{"$lt":"B"}}}}"#,
+                matching: [#"{"a":[{"_id":"a"}]}"#], others: [#"{"a":[{"_id":"c"}]}"#]),
+        ] { try Self.check(row) }
+    }
+
+    @Test func `a regular expression is no longer than it can be compiled in a moment`() {
+        let long = String(repeating: "a{0,99}", count: 3_000)
+        #expect {
+            _ = try DocumentSelector(json: ["a": ["$regex": .string(long)]])
+        } throws: { error in
+            (error as? DatabaseError)?.message.contains("at most 16384 bytes") == true
+        }
+    }
+
     @Test(arguments: [
         Row(selector: "{}", matching: ["{}", #"{"a":1}"#], others: []),
         Row(
