@@ -22,7 +22,11 @@ struct FindRun {
         self.query = query
         projection = try query.fields.map { try Projection($0) }
         let order = try query.sort.map { key in
-            OrderKey(path: try Self.path(key.path), isDescending: key.isDescending)
+            let path = try Self.path(key.path)
+            // IDs compare by their bytes.
+            return OrderKey(
+                path: path, isDescending: key.isDescending,
+                collation: path == .documentID ? .raw : nil)
         }
         let node = query.selector.wanted
         let prefix = query.partition.map { "\($0):" }

@@ -41,10 +41,7 @@ extension Planner {
         let isDescending = order[0].isDescending
         // Without an order there is nothing more to plan.
         guard base.rows > 0, order.allSatisfy({ $0.isDescending == isDescending }),
-            order.allSatisfy({ key in
-                key.collation == nil || key.collation == collation
-                    || constraint.hasNumbersOnly(key.path)
-            })
+            order.allSatisfy({ isInOrderOfQuery($0, constraint) })
         else { return plan }
         plan.isReversed = isDescending
         if order.map(\.path) == [.documentID], base.path.isInOrderOfID {
@@ -102,9 +99,7 @@ extension Planner {
         let constraint = constraint.simplified
         guard let first = order.first, !includesDeleted, !constraint.isNothing,
             order.allSatisfy({ key in
-                key.isDescending == first.isDescending
-                    && (key.collation == nil || key.collation == collation
-                        || constraint.hasNumbersOnly(key.path))
+                key.isDescending == first.isDescending && isInOrderOfQuery(key, constraint)
             })
         else { return nil }
         let (conditions, count) = (constraint.conditions, constraint.conjuncts.count)
@@ -141,7 +136,18 @@ extension Planner {
         let fixed = access.map.components.prefix(access.fixedComponents).map(\.path)
         let rest = access.map.components.dropFirst(access.fixedComponents).map(\.path)
         return rest == order.filter { !fixed.contains($0) }
-            && (access.map.order == collation || rest.allSatisfy { constraint.hasNumbersOnly($0) })
+            && rest.allSatisfy { path in
+                // An index may have IDs among its texts, in its own order.
+                path == .documentID
+                    ? access.map.coder.comparesBytes
+                    : access.map.order == collation || constraint.hasNumbersOnly(path)
+            }
+    }
+
+    /// Whether values are sorted as the query compares them, or IDs, which compare by their bytes in every query.
+    private func isInOrderOfQuery(_ key: OrderKey, _ constraint: QueryConstraint) -> Bool {
+        key.collation == nil || key.collation == collation || key.path == .documentID
+            || constraint.hasNumbersOnly(key.path)
     }
 }
 

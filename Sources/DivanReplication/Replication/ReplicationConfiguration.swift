@@ -233,6 +233,7 @@ extension ReplicationConfiguration {
                     "What was pushed cannot be purged where attachments are left out: they would be lost."
                 )
             }
+            try checkChoice()
             for id in documentIDs {
                 do { _ = try id.checked() } catch let error as DatabaseError {
                     throw ReplicationError(.invalidSetting, "documentIDs: \(error.message)")
@@ -243,5 +244,22 @@ extension ReplicationConfiguration {
             limits.revisionsPerFetch = revisionsPerFetch
             return limits
         }
+    }
+
+    /// Refuses two ways to choose documents: a server follows one of them, and a checkpoint knows one.
+    private func checkChoice() throws {
+        let byChannel = "sync_gateway/bychannel"
+        var ways: [String] = []
+        if !documentIDs.isEmpty { ways.append("document IDs") }
+        if selector != nil { ways.append("a selector") }
+        if let filter, channels.isEmpty || !filter.hasSameBytes(as: byChannel) {
+            ways.append("a filter")
+        }
+        if !channels.isEmpty { ways.append("channels") }
+        guard ways.count > 1 else { return }
+        throw ReplicationError(
+            .invalidSetting,
+            "A replication chooses documents in one way, and not by \(ways.joined(separator: " and ")); leave out all but one."
+        )
     }
 }

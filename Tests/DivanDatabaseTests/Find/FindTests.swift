@@ -30,6 +30,30 @@ import Testing
             .map(\.id.text)
     }
 
+    @Test func `IDs are sorted by their bytes, with an index and without`() throws {
+        let database = try Database.inMemory()
+        let ids = ["A", "B", "C", "a", "b", "c"].shuffled()
+        for id in ids { try database.create(DocumentID(id), ["n": 1, "t": .string(id)]) }
+        for number in 0..<60 { try database.create(DocumentID("z\(number)"), ["n": 2]) }
+        for isIndexed in [false, true] {
+            if isIndexed {
+                try database.createIndex(PropertyIndex(on: "n"))
+                try database.createIndex(PropertyIndex(on: "n", "_id"))
+            }
+            for keys in [["_id"], ["n", "_id"]] {
+                for isDescending in [false, true] {
+                    var query = try database.find(selector: ["n": 1])
+                    query.sort = keys.map { SortKey($0, isDescending: isDescending) }
+                    let found = try query.run().map(\.id.text)
+                    let sorted = ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+                    #expect(
+                        found == (isDescending ? sorted.reversed() : sorted), "\(keys) \(isIndexed)"
+                    )
+                }
+            }
+        }
+    }
+
     @Test func `documents are found without an index, design documents are not`() throws {
         #expect(try ids(["city": "Oslo"]) == ["ann", "dan", "eve"])
         #expect(try ids(["_id": ["$gt": "z38"]]) == ["z39", "z4", "z5", "z6", "z7", "z8", "z9"])

@@ -49,6 +49,23 @@ import Testing
         }
     }
 
+    @Test func `documents are chosen in one way`() async throws {
+        let ways: [(inout ReplicationConfiguration) -> Void] = [
+            { $0.documentIDs = ["a"] }, { $0.selector = ["a": 1] }, { $0.filter = "f" },
+            { $0.channels = ["c"] },
+        ]
+        for first in ways.indices {
+            for second in ways.indices where second > first {
+                let pull = here.makePullReplication(from: there) {
+                    ways[first](&$0)
+                    ways[second](&$0)
+                }
+                #expect(await code { try await pull.run() } == .invalidSetting)
+                #expect(pull.failure?.message.contains("in one way") == true)
+            }
+        }
+    }
+
     @Test func `run throws the error that ended the replication`() async throws {
         let push = here.makePushReplication(to: there) { $0.filter = "none" }
         #expect(await code { try await push.run() } == .invalidSetting)
