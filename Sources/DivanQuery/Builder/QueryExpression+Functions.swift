@@ -56,12 +56,12 @@ public enum Function {
         QueryExpression(.aggregate(.count, value.node))
     }
 
-    /// The sum of the numbers; 0 without any.
+    /// The sum of the numbers, rounded once at its end; 0 without any.
     public static func sum(_ value: QueryExpression) -> QueryExpression {
         QueryExpression(.aggregate(.sum, value.node))
     }
 
-    /// The mean of the numbers; null without any.
+    /// The mean of the numbers, whose sum is not rounded before; null without any.
     public static func average(_ value: QueryExpression) -> QueryExpression {
         QueryExpression(.aggregate(.average, value.node))
     }

@@ -8,7 +8,7 @@ internal import DivanPlatform
 /// The groups of a query and the state of its aggregates. Takes memory for each group, not for rows.
 ///
 /// The row with the least ID stands for a group, and groups come in the order of these rows; so documents
-/// may come in any order, as far as the aggregates allow it.
+/// may come in any order.
 ///
 /// Bytes that are the same for equal values tell which group a row belongs to. They are made from the packed
 /// document in one buffer for all rows; only the first row of a group has its values unpacked. Where documents
@@ -235,47 +235,5 @@ private final class PackedColumns {
             counted.append(path)
         }
         (self.grouping, self.counted) = (paths, counted)
-    }
-}
-
-/// The state of an aggregate of one group.
-struct AggregateFold {
-    private let aggregate: ExpressionNode.Aggregate
-    private let order: ValueOrder
-    private var count: Int64 = 0
-    private var sum = JSONValue.integer(0)
-    private var best: JSONValue?
-
-    init(_ aggregate: ExpressionNode.Aggregate, collation: Collation) {
-        self.aggregate = aggregate
-        order = ValueOrder(collation, strings: ICUCollator.root)
-    }
-
-    mutating func addRow() { addRows(1) }
-
-    mutating func addRows(_ number: Int64) { count += number }
-
-    mutating func add(_ value: JSONValue) {
-        guard !value.isNull else { return }
-        switch aggregate {
-        case .count: count += 1
-        case .sum, .average:
-            guard value.double != nil else { return }
-            count += 1
-            sum = ExpressionNode.Arithmetic.add.apply(sum, value)
-        case .minimum: if best.map({ order.compare(value, $0) < 0 }) ?? true { best = value }
-        case .maximum: if best.map({ order.compare(value, $0) > 0 }) ?? true { best = value }
-        }
-    }
-
-    var result: JSONValue {
-        switch aggregate {
-        case .count: .integer(count)
-        case .sum: sum
-        case .average:
-            count == 0
-                ? JSONValue.null : ExpressionNode.Arithmetic.divide.apply(sum, .integer(count))
-        case .minimum, .maximum: best ?? JSONValue.null
-        }
     }
 }

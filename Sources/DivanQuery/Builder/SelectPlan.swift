@@ -39,8 +39,7 @@ struct SelectPlan {
             + ordering.map(\.node)
     }
 
-    /// Whether groups have the same result in whatever order documents are read. A sum of fractions has not,
-    /// and neither has the choice of the least among several equal values.
+    /// Whether groups have no aggregates but counts, for which no value of a document is needed.
     var countsOnly: Bool {
         isGrouped
             && nodes.allSatisfy { node in

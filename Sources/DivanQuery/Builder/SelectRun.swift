@@ -136,7 +136,8 @@ final class SelectRun {
         if isWindowed { (planned.skip, planned.limit) = (query.offset, query.limit) }
         planned.includesDeleted = plan.includesDeleted
         planned.isConstraintWhole = isConstraintWhole
-        planned.takesAllInAnyOrder = plan.countsOnly
+        // Aggregates are the same in whatever order documents are read.
+        planned.takesAllInAnyOrder = plan.isGrouped
         planned.examined = examined
         planned.explainsUnused = explainsUnused
         return planned
@@ -264,7 +265,7 @@ final class SelectRun {
         return (SelectRows(rows), report)
     }
 
-    /// Whether all documents may be added to groups where they lie, in whatever order.
+    /// Whether all documents may be added to groups where they lie.
     private var countsInPlace: Bool {
         plan.countsOnly && plan.lookups.isEmpty && !plan.includesDeleted
             && (plan.condition == nil || packedCondition != nil)

@@ -266,7 +266,7 @@ import Testing
         }
         let expected = [["x", "a", "4"], ["z", "c", "2"], ["y", "f", "1"]]
         #expect(try groups(Function.count()) == expected)
-        // What a sum comes to may depend on the order, so it has another way to the same groups.
+        // For a sum documents are made, which is another way to the same groups.
         #expect(
             try groups(Function.sum(.value(1))).map { Array($0[..<2]) }
                 == expected.map { Array($0[..<2]) })

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanTestSupport
+import Testing
+
+/// What aggregates give, whatever the way to the documents.
+@Suite struct GroupTests {
+    private let database: Database
+
+    init() throws { database = try Database.inMemory() }
+
+    private func add(_ documents: KeyValuePairs<String, JSONObject>) throws {
+        try database.inBatch {
+            for (id, body) in documents { try database.create(DocumentID(id), body) }
+        }
+    }
+
+    private func rows(_ json: JSONValue) throws -> [JSONValue] {
+        try SelectQuery(json: json, from: .database(database)).run()
+            .map { .object($0.properties) }
+    }
+
+    // MARK: - The order of documents
+
+    @Test func `no index changes a sum, a mean or an extreme`() throws {
+        try add([
+            "c": ["x": 0.1, "a": 1], "b": ["x": 0.2, "a": 2], "a": ["x": 0.3, "a": 3],
+            "h": ["y": 1, "a": 6], "g": ["y": 1.0, "a": 7],
+            "k": ["z": -1, "a": 10], "l": ["z": .integer(.max), "a": 8], "j": ["z": 1, "a": 9],
+        ])
+        let query: JSONValue = [
+            "WHAT": [
+                ["SUM()", [".x"]], ["AVG()", [".x"]], ["MIN()", [".y"]], ["MAX()", [".y"]],
+                ["SUM()", [".z"]],
+            ],
+            "WHERE": ["<", [".a"], 50],
+        ]
+        let expected: JSONValue = [
+            "$1": .double(0.6), "$2": .double(0.6 / 3), "$3": 1, "$4": 1.0, "$5": .integer(.max),
+        ]
+        #expect(try rows(query) == [expected])
+        try database.createIndex(PropertyIndex(on: "a"))
+        #expect(try rows(query) == [expected])
+    }
+
+    @Test func `random sums of groups are the same with any index, and exact`() throws {
+        for round in Soak.rounds(test: 40, soak: 4_000) {
+            var random = Soak.random(round: round, salt: 0x50A7)
+            let database = try Database.inMemory()
+            var totals: [Int64: Int128] = [:]
+            try database.inBatch {
+                for number in 0..<random.below(60) + 1 {
+                    // Whole numbers of 2^-60, whose sum 128 bits hold.
+                    let (group, shift) = (Int64(random.below(3)), [0, 30, 60][random.below(3)])
+                    let whole = Int64(truncatingIfNeeded: random.next()) >> 12
+                    totals[group, default: 0] += Int128(whole) << Int128(shift)
+                    let unit = Double(sign: .plus, exponent: shift - 60, significand: 1)
+                    try database.create(
+                        "d\(number)",
+                        [
+                            "x": .double(Double(whole) * unit), "g": .integer(group),
+                            "a": .integer(Int64(random.below(1_000))),
+                        ])
+                }
+            }
+            let x = QueryExpression.property("x")
+            let query = QueryBuilder.select(
+                .property("g"), .expression(Function.sum(x)), .expression(Function.average(x)),
+                .expression(Function.count())
+            ).from(.database(database)).where(.property("a").greaterThanOrEqualTo(0))
+                .groupBy(.property("g"))
+            let scanned = try query.run()
+            #expect(scanned.count == totals.count)
+            for row in scanned {
+                let exact = Double(totals[Int64(row[0].int ?? -1)] ?? 0) * 0x1p-60
+                #expect(row[1].value == .double(exact), "round \(round)")
+                #expect(row[2].value == .double(exact / Double(row[3].int ?? 0)))
+            }
+            try database.createIndex(
+                PropertyIndex(on: random.oneIn(2) ? ["a"] : ["a", "x"]))
+            #expect(try query.run() == scanned, "round \(round)")
+        }
+    }
+}
