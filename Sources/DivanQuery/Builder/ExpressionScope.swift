@@ -9,9 +9,9 @@ internal import DivanPlatform
 ///
 /// Only the thread that runs the query uses it.
 final class ExpressionScope {
-    let snapshot: Snapshot
-    /// The document of the first source.
-    var document: Document
+    private let snapshot: Snapshot?
+    /// The document of the first source; nil for a group without rows.
+    private(set) var document: Document?
     /// The documents of joined sources; a source without one is left out.
     var joined: NameMap<Document> = [:]
     /// The name of the first source.
@@ -24,6 +24,12 @@ final class ExpressionScope {
         self.document = document
         self.name = name
         self.snapshot = snapshot
+        self.patterns = patterns
+    }
+
+    /// What expressions of a group without rows are computed in: all properties are missing.
+    init(patterns: PatternCache) {
+        (document, name, snapshot) = (nil, nil, nil)
         self.patterns = patterns
     }
 
@@ -42,13 +48,13 @@ final class ExpressionScope {
 
     /// The properties of the document of a source.
     func body(of source: String?) -> PackedValue? {
-        source == nil || source.hasSameBytes(as: name) ? document.body : joined[source ?? ""]?.body
+        source == nil || source.hasSameBytes(as: name) ? document?.body : joined[source ?? ""]?.body
     }
 
     /// When a document expires. It is read once, so that a scope may be asked again after its snapshot.
     func expiration(of document: Document) throws -> JSONValue? {
         if let known = expirations[document.id] { return known }
-        let time = try snapshot.expiration(of: document.id)
+        let time = try snapshot?.expiration(of: document.id)
         let value = time.map { JSONValue.integer(Int64(clamping: $0.milliseconds)) }
         expirations[document.id] = .some(value)
         return value

@@ -91,7 +91,7 @@ public struct SelectQuery: Sendable {
         with { $0.grouping = expressions.map(\.node) }
     }
 
-    /// Keeps the groups for which a condition holds.
+    /// Keeps the groups for which a condition holds. Without `groupBy` all rows are one group.
     public func having(_ condition: QueryExpression) -> SelectQuery {
         with { $0.groupCondition = condition.node }
     }

@@ -23,36 +23,21 @@ final class SelectGroups {
         /// The ID of its document, as an index has it.
         fileprivate var firstID: [UInt8] = []
         fileprivate var folds: [AggregateFold]
-        fileprivate let aggregates: [AggregateCall]
 
-        /// What an expression is for the group.
-        func value(_ node: ExpressionNode) throws -> JSONValue? {
-            let node = folded(node)
-            // Without a row there are only aggregates and constants.
-            guard let scope else { return node.constant }
-            return try node.value(in: scope)
-        }
-
-        /// Whether a condition holds for the group.
-        func truth(_ node: ExpressionNode) throws -> Bool {
-            let node = folded(node)
-            guard let scope else { return false }
-            return try node.truth(in: scope) ?? false
-        }
-
-        /// The expression with the results of aggregates in their place.
-        private func folded(_ node: ExpressionNode) -> ExpressionNode {
-            node.mapped { part in
-                guard case .aggregate(let aggregate, let inner) = part,
-                    let slot = aggregates.firstIndex(of: AggregateCall(aggregate, inner))
-                else { return nil }
-                return .literal(folds[slot].result)
+        /// What expressions of ``SelectGroups/folded(_:)`` are computed in. Without a row everything but
+        /// aggregates and constants is missing there.
+        fileprivate func scopeOfResults(_ patterns: PatternCache) -> ExpressionScope {
+            let scope = scope ?? ExpressionScope(patterns: patterns)
+            for (slot, fold) in folds.enumerated() {
+                scope.variables[SelectGroups.name(ofSlot: slot)] = fold.result
             }
+            return scope
         }
     }
 
     private let aggregates: [AggregateCall]
-    private let columns: [ExpressionNode]
+    /// What expressions of a group ask the snapshot, which is gone when they are computed.
+    private let askingSnapshot: [ExpressionNode]
     private let grouping: [ExpressionNode]
     /// The same for documents where they lie; nil if rows need more than that.
     private let packed: PackedColumns?
@@ -71,7 +56,7 @@ final class SelectGroups {
     init(_ plan: SelectPlan) {
         let nodes =
             plan.columns + [plan.groupCondition].compactMap(\.self) + plan.ordering.map(\.node)
-        columns = nodes
+        askingSnapshot = nodes.flatMap(\.askingSnapshot)
         grouping = plan.grouping
         let aggregates = nodes.flatMap(\.aggregates).map { AggregateCall($0.0, $0.1) }
         self.aggregates = aggregates
@@ -109,13 +94,30 @@ final class SelectGroups {
         let folds = aggregates.map {
             AggregateFold($0.aggregate, collation: $0.node?.collation ?? .raw)
         }
-        all.append(Group(scope: nil, folds: folds, aggregates: aggregates))
+        all.append(Group(scope: nil, folds: folds))
         counts += repeatElement(0, count: folds.count)
         return all.count - 1
     }
 
-    /// The groups.
-    var inOrder: [Group] {
+    /// An expression with what stands for the results of aggregates in their place: to be computed for a group.
+    func folded(_ node: ExpressionNode) -> ExpressionNode {
+        node.mapped { part in
+            guard case .aggregate(let aggregate, let inner) = part,
+                let slot = aggregates.firstIndex(of: AggregateCall(aggregate, inner))
+            else { return nil }
+            return .variable(Self.name(ofSlot: slot), .itself)
+        }
+    }
+
+    /// A name that no quantifier of a query gives.
+    private static func name(ofSlot slot: Int) -> String { "\u{0}aggregate\(slot)" }
+
+    /// What expressions of the groups are computed in, group by group.
+    func scopesInOrder(_ patterns: PatternCache) -> [ExpressionScope] {
+        inOrder.map { $0.scopeOfResults(patterns) }
+    }
+
+    private var inOrder: [Group] {
         var groups = all
         for place in groups.indices {
             for slot in aggregates.indices {
@@ -123,8 +125,10 @@ final class SelectGroups {
             }
         }
         return groups.sorted { left, right in
-            guard let left = left.scope, let right = right.scope else { return false }
-            return left.document.id < right.document.id
+            guard let left = left.scope?.document, let right = right.scope?.document else {
+                return false
+            }
+            return left.id < right.id
         }
     }
 
@@ -179,17 +183,17 @@ final class SelectGroups {
     }
 
     /// Adds a row to its group.
-    func add(_ scope: ExpressionScope) throws {
+    func add(_ document: Document, _ scope: ExpressionScope) throws {
         key.bytes.removeAll(keepingCapacity: true)
         for node in grouping { try node.appendKey(in: scope, Self.coder, to: &key.bytes) }
         let place = placeOfKey()
         rowID.removeAll(keepingCapacity: true)
-        RowDocumentID.append(scope.document.id, to: &rowID)
+        RowDocumentID.append(document.id, to: &rowID)
         if isFirst(rowID, of: place) {
             all[place].scope = scope
             all[place].firstID = rowID.map(\.self)
-            // These need the snapshot, so they are computed while there is one.
-            for node in columns where node.aggregates.isEmpty { _ = try node.value(in: scope) }
+            // The scope keeps what it was asked.
+            for node in askingSnapshot { _ = try node.value(in: scope) }
         }
         for slot in aggregates.indices {
             if aggregates[slot].countsRows {
@@ -235,5 +239,16 @@ private final class PackedColumns {
             counted.append(path)
         }
         (self.grouping, self.counted) = (paths, counted)
+    }
+}
+
+extension ExpressionNode {
+    /// The parts outside of aggregates that ask the snapshot, be they inside other parts.
+    fileprivate var askingSnapshot: [ExpressionNode] {
+        switch self {
+        case .meta(.expiration, _): [self]
+        case .aggregate: []
+        default: children.flatMap(\.askingSnapshot)
+        }
     }
 }

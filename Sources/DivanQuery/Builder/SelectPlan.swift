@@ -103,11 +103,18 @@ struct SelectPlan {
             known += [join.source.name].compactMap(\.self)
         }
         let ofRows = columns + [groupCondition].compactMap(\.self) + ordering.map(\.node)
-        isGrouped = !grouping.isEmpty || ofRows.contains { !$0.aggregates.isEmpty }
+        // A condition on groups makes all rows one group where nothing else makes groups, as in SQL.
+        isGrouped =
+            !grouping.isEmpty || groupCondition != nil
+            || ofRows.contains { !$0.aggregates.isEmpty }
         let all = ofRows + lookups.map(\.id) + grouping
         includesDeleted = all.contains(where: \.asksForDeletions)
         asksForExpiration = all.contains(where: \.asksForExpiration)
         try Self.refuseAggregates(grouping + lookups.map(\.id))
+        let folded = ofRows.flatMap(\.aggregates).compactMap(\.1)
+        guard folded.allSatisfy(\.aggregates.isEmpty) else {
+            throw DatabaseError(.invalidQuery, "An aggregate stands inside another one.")
+        }
     }
 
     private static func refuseAggregates(_ nodes: [ExpressionNode]) throws {

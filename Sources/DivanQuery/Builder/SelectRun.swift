@@ -126,13 +126,7 @@ final class SelectRun {
             value: { [self] path, document, snapshot in
                 try orderValue(path, document, snapshot)
             })
-        if !plan.isGrouped {
-            planned.order = plan.ordering.enumerated().map { place, key in
-                OrderKey(
-                    path: orderPath(key.node, place), isDescending: key.isDescending,
-                    collation: key.node.collation ?? .raw)
-            }
-        }
+        if !plan.isGrouped { planned.order = orderKeys }
         if isWindowed { (planned.skip, planned.limit) = (query.offset, query.limit) }
         planned.includesDeleted = plan.includesDeleted
         planned.isConstraintWhole = isConstraintWhole
@@ -141,6 +135,15 @@ final class SelectRun {
         planned.examined = examined
         planned.explainsUnused = explainsUnused
         return planned
+    }
+
+    /// What rows or groups are sorted by.
+    private var orderKeys: [OrderKey] {
+        plan.ordering.enumerated().map { place, key in
+            OrderKey(
+                path: orderPath(key.node, place), isDescending: key.isDescending,
+                collation: key.node.collation ?? .raw)
+        }
     }
 
     /// A property of the first source by its path, so that an index may give the order; anything else
@@ -197,7 +200,7 @@ final class SelectRun {
             return nil
         }
         let scope = scope(of: document, snapshot)
-        var isRow = try join(scope)
+        var isRow = try join(scope, snapshot)
         // What is unknown is not true.
         if isRow, !isTested, let condition = plan.condition {
             isRow = try condition.truth(in: scope) ?? false
@@ -219,14 +222,14 @@ final class SelectRun {
     }
 
     /// Finds the documents of the other sources; false when one is missing that must be there.
-    private func join(_ scope: ExpressionScope) throws -> Bool {
+    private func join(_ scope: ExpressionScope, _ snapshot: Snapshot) throws -> Bool {
         for lookup in plan.lookups {
             var found: Document?
             if let id = try lookup.id.value(in: scope)?.string,
                 let id = try? DocumentID(validating: id)
             {
                 examined?.add(id)
-                found = try scope.snapshot.document(id)
+                found = try snapshot.document(id)
             }
             if let found {
                 scope.joined[lookup.name] = found
@@ -249,14 +252,20 @@ final class SelectRun {
         // A live query needs to know each document.
         if countsInPlace, examined == nil { planned.take = groups.taker(packedCondition) }
         let report = try planned.run(begin: begin) { document, snapshot in
-            if let scope = try scope(document, snapshot) { try groups.add(scope) }
+            if let scope = try scope(document, snapshot) { try groups.add(document, scope) }
             return true
         }
+        let condition = plan.groupCondition.map(groups.folded)
+        let columns = plan.columns.map(groups.folded)
+        let ordering = plan.ordering.map { groups.folded($0.node) }
+        let coder = OrderCoder(
+            keys: orderKeys, coder: RowKeyCoder(plan.collation, strings: ICUCollator.root))
         var found: [(order: [UInt8], values: [JSONValue?])] = []
-        for group in groups.inOrder {
-            guard try plan.groupCondition.map({ try group.truth($0) }) ?? true else { continue }
-            let values = try plan.columns.map { try group.value($0) }
-            found.append((try order(of: group), values))
+        for scope in groups.scopesInOrder(patterns) {
+            guard try condition.map({ try $0.truth(in: scope) ?? false }) ?? true else { continue }
+            let values = try columns.map { try $0.value(in: scope) }
+            let order = try ordering.map { try $0.value(in: scope).map { PackedValue($0) } }
+            found.append((coder.position(order, id: ""), values))
         }
         if !plan.ordering.isEmpty { found.sort { $0.order.precedes($1.order) } }
         var rows = noRows(isPacked: false, capacity: found.count)
@@ -269,17 +278,5 @@ final class SelectRun {
     private var countsInPlace: Bool {
         plan.countsOnly && plan.lookups.isEmpty && !plan.includesDeleted
             && (plan.condition == nil || packedCondition != nil)
-    }
-
-    private func order(of group: SelectGroups.Group) throws -> [UInt8] {
-        let keys = plan.ordering.enumerated().map { place, key in
-            OrderKey(
-                path: orderPath(key.node, place), isDescending: key.isDescending,
-                collation: key.node.collation ?? .raw)
-        }
-        let values = try plan.ordering.map { try group.value($0.node).map { PackedValue($0) } }
-        let coder = OrderCoder(
-            keys: keys, coder: RowKeyCoder(plan.collation, strings: ICUCollator.root))
-        return coder.position(values, id: "")
     }
 }

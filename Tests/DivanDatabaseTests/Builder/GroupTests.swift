@@ -2,9 +2,10 @@
 
 import Divan
 import DivanTestSupport
+import FoundationEssentials
 import Testing
 
-/// What aggregates give, whatever the way to the documents.
+/// What aggregates give, whatever the way to the documents, and without any.
 @Suite struct GroupTests {
     private let database: Database
 
@@ -19,6 +20,10 @@ import Testing
     private func rows(_ json: JSONValue) throws -> [JSONValue] {
         try SelectQuery(json: json, from: .database(database)).run()
             .map { .object($0.properties) }
+    }
+
+    private func refusal(_ json: JSONValue) -> DatabaseError.Code? {
+        #expect(throws: DatabaseError.self, "\(json)") { try rows(json) }?.code
     }
 
     // MARK: - The order of documents
@@ -81,5 +86,87 @@ import Testing
                 PropertyIndex(on: random.oneIn(2) ? ["a"] : ["a", "x"]))
             #expect(try query.run() == scanned, "round \(round)")
         }
+    }
+
+    // MARK: - What groups ask
+
+    @Test func `an aggregate stands beside the time of expiration`() throws {
+        try add(["a": ["x": 1], "b": ["x": 2], "c": ["x": 1]])
+        try database.setExpiration(of: "a", at: Date(timeIntervalSince1970: 2e9))
+        let sum: JSONValue = ["+", ["COUNT()"], ["._expiration"]]
+        #expect(
+            try rows(["WHAT": [["AS", sum, "v"]], "GROUP_BY": [[".x"]]])
+                == [["v": 2_000_000_000_002], [:]])
+        let isMissing: JSONValue = ["IS", ["._expiration"], ["MISSING"]]
+        #expect(
+            try rows([
+                "WHAT": [[".x"]], "GROUP_BY": [[".x"]],
+                "HAVING": ["OR", [">", ["COUNT()"], 5], isMissing],
+            ]) == [["x": 2]])
+        #expect(
+            try rows(["WHAT": [[".x"]], "GROUP_BY": [[".x"]], "ORDER_BY": [["DESC", sum]]])
+                == [["x": 1], ["x": 2]])
+        #expect(
+            try rows([
+                "WHAT": [["COUNT()"], ["AS", ["AND", [">", ["COUNT()"], 1], isMissing], "v"]]
+            ]) == [["$1": 3, "v": false]])
+    }
+
+    @Test func `an aggregate stands beside the expiration of a joined document`() throws {
+        try add(["a": ["of": "x"], "b": ["of": "x"], "x": ["n": 1]])
+        try database.setExpiration(of: "x", at: Date(timeIntervalSince1970: 2e9))
+        let query: JSONValue = [
+            "WHAT": [["AS", ["+", ["COUNT()"], [".r._expiration"]], "v"], ["SUM()", [".r.n"]]],
+            "FROM": [["AS": "m"], ["AS": "r", "ON": ["=", [".r._id"], [".m.of"]]]],
+        ]
+        #expect(try rows(query) == [["v": 2_000_000_000_002, "$1": 2]])
+    }
+
+    @Test func `a condition on groups makes all rows one group`() throws {
+        try add(["b": ["x": 1], "a": ["x": 2]])
+        #expect(try rows(["HAVING": [">", [".x"], 1]]) == [["id": "a"]])
+        #expect(try rows(["HAVING": [">", [".x"], 2]]) == [])
+        #expect(try rows(["WHAT": [[".x"]], "HAVING": [">", ["COUNT()"], 1]]) == [["x": 2]])
+        let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+        #expect(try query.having(true).run().count == 1)
+        #expect(try query.where(.property("x").equalTo(1)).having(true).run()[0][0].string == "b")
+        #expect(try query.having(true).where(false).run().count == 1)
+    }
+
+    @Test func `the group of no rows is a row like any other, in which properties are missing`()
+        throws
+    {
+        try add(["a": ["x": 1]])
+        let nothing: JSONValue = ["=", [".x"], 99]
+        let query: JSONValue = [
+            "WHAT": [
+                ["COUNT()"], ["AS", ["+", ["COUNT()"], 1], "more"],
+                ["AS", ["=", ["COUNT()"], 0], "none"],
+                ["AS", ["+", ["AVG()", [".x"]], 1], "mean"],
+                [".x"], ["._id"], ["._expiration"],
+                ["AS", ["IS", [".x"], ["MISSING"]], "isMissing"],
+            ],
+            "WHERE": nothing,
+        ]
+        let expected: JSONValue = [
+            "$1": 0, "more": 1, "none": true, "mean": .null, "isMissing": true,
+        ]
+        #expect(try rows(query) == [expected])
+        func count(having condition: JSONValue) throws -> Int {
+            try rows(["WHAT": [["COUNT()"]], "WHERE": nothing, "HAVING": condition]).count
+        }
+        #expect(try count(having: ["=", ["COUNT()"], 0]) == 1)
+        #expect(try count(having: [">", ["COUNT()"], 0]) == 0)
+        #expect(try count(having: ["=", [".x"], 1]) == 0)
+        // There is no group where properties make groups.
+        #expect(try rows(["WHAT": [["COUNT()"]], "WHERE": nothing, "GROUP_BY": [[".x"]]]) == [])
+    }
+
+    @Test func `an aggregate inside another one is refused`() throws {
+        try add(["a": ["x": 1]])
+        #expect(refusal(["WHAT": [["SUM()", ["+", ["COUNT()"], 1]]]]) == .invalidQuery)
+        #expect(refusal(["HAVING": [">", ["MAX()", ["SUM()", [".x"]]], 1]]) == .invalidQuery)
+        #expect(
+            refusal(["WHAT": [["COUNT()"]], "ORDER_BY": [["MIN()", ["COUNT()"]]]]) == .invalidQuery)
     }
 }
