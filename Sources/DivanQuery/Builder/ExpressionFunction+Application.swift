@@ -9,6 +9,11 @@ extension ExpressionNode.Arithmetic {
         if let left = left.int64, let right = right.int64, let result = integer(left, right) {
             return .integer(result)
         }
+        if let left = left.integer128, let right = right.integer128,
+            let result = integer(left, right), let result = Int64(exactly: result)
+        {
+            return .integer(result)
+        }
         guard let left = left.double, let right = right.double else { return .null }
         let result =
             switch self {
@@ -21,9 +26,10 @@ extension ExpressionNode.Arithmetic {
         return result.isFinite ? .double(result) : .null
     }
 
-    /// The result as an integer; nil where it is no 64-bit integer.
-    private func integer(_ left: Int64, _ right: Int64) -> Int64? {
-        let result: (partialValue: Int64, overflow: Bool)
+    /// The result as an integer; nil where it is none, or none of that width.
+    private func integer<Integer: FixedWidthInteger>(_ left: Integer, _ right: Integer) -> Integer?
+    {
+        let result: (partialValue: Integer, overflow: Bool)
         switch self {
         case .add: result = left.addingReportingOverflow(right)
         case .subtract: result = left.subtractingReportingOverflow(right)
@@ -82,5 +88,16 @@ extension ExpressionFunction {
     private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
         guard part.count <= text.count else { return false }
         return (0...(text.count - part.count)).contains { text[$0...].starts(with: part) }
+    }
+}
+
+extension JSONValue {
+    /// An integer of 64 bits, with a sign or without.
+    fileprivate var integer128: Int128? {
+        switch self {
+        case .integer(let integer): Int128(integer)
+        case .unsigned(let integer): Int128(integer)
+        default: nil
+        }
     }
 }

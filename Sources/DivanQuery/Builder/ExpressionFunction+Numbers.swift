@@ -18,13 +18,11 @@ extension ExpressionFunction {
     /// The result for one number, or for two where there is a second argument.
     func number(_ arguments: [JSONValue]) -> JSONValue {
         guard let value = arguments.first else { return constant }
-        if arguments.count == 1, let integer = value.int64, let result = exact(integer) {
-            return result
-        }
-        if arguments.count == 2, self == .round || self == .trunc, let integer = value.int64,
+        if arguments.count == 1, value.isInteger, let result = exact(value) { return result }
+        if arguments.count == 2, self == .round || self == .trunc, value.isInteger,
             let places = arguments[1].int64, places >= 0
         {
-            return .integer(integer)
+            return value
         }
         guard let first = value.double else { return .null }
         let result: Double?
@@ -38,12 +36,36 @@ extension ExpressionFunction {
     }
 
     /// The result for an integer where that is an integer; nil where the function is one of reals.
-    private func exact(_ integer: Int64) -> JSONValue? {
+    private func exact(_ integer: JSONValue) -> JSONValue? {
         switch self {
-        case .abs:
-            integer == .min ? .double(-Double(integer)) : .integer(Swift.abs(integer))
-        case .sign: .integer(integer.signum())
-        case .ceil, .floor, .round, .trunc: .integer(integer)
+        case .abs: integer.magnitude
+        case .ceil, .floor, .round, .trunc: integer
+        default: nil
+        }
+    }
+}
+
+extension JSONValue {
+    /// Whether it is an integer, be it one of more than 64 bits, which is kept as its digits.
+    fileprivate var isInteger: Bool {
+        switch self {
+        case .integer, .unsigned: true
+        case .number(let number): number.text.utf8.allSatisfy { $0 == 0x2D || 0x30...0x39 ~= $0 }
+        default: false
+        }
+    }
+
+    /// An integer without its sign; nil for anything else.
+    fileprivate var magnitude: JSONValue? {
+        switch self {
+        case .integer(let integer):
+            Int64(exactly: integer.magnitude).map { .integer($0) } ?? .unsigned(integer.magnitude)
+        case .unsigned: self
+        case .number(let number):
+            number.text.afterBytePrefix("-").map { digits -> JSONValue in
+                UInt64(digits).map { .unsigned($0) } ?? BigNumber(digits).map { .number($0) }
+                    ?? .null
+            } ?? self
         default: nil
         }
     }

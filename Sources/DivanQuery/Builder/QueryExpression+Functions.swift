@@ -10,7 +10,7 @@ extension QueryExpression {
         QueryExpression(.arithmetic(operation, node, other.node))
     }
 
-    /// The sum. Integers stay integers unless they outgrow 64 bits; null for anything but numbers.
+    /// The sum. Integers stay integers unless the sum outgrows 64 bits with a sign; null for anything but numbers.
     public func add(_ other: QueryExpression) -> QueryExpression { arithmetic(.add, other) }
 
     /// The difference.

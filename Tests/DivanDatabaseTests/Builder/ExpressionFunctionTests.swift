@@ -40,6 +40,36 @@ import Testing
         #expect(try value(Function.abs(.property("s"))) == JSONValue.null)
     }
 
+    @Test func `integers give integers, be they of more than 63 bits`() throws {
+        func value(_ name: String, _ arguments: JSONValue...) throws -> JSONValue? {
+            let database = try Database.inMemory()
+            try database.create("d", [:])
+            let json: JSONValue = ["WHAT": [["AS", .array([.string(name)] + arguments), "v"]]]
+            return try SelectQuery(json: json, from: .database(database)).run()[0]["v"].value
+        }
+        let big = try JSONParser.parse("123456789012345678901234567890")
+        for integer in [.unsigned(1 << 63), .unsigned(.max), big] {
+            for name in ["ABS()", "CEIL()", "FLOOR()", "ROUND()", "TRUNC()"] {
+                #expect(try value(name, integer) == integer, "\(name) \(integer)")
+            }
+            #expect(try value("ROUND()", integer, 2) == integer)
+            #expect(try value("SIGN()", integer) == 1)
+        }
+        #expect(try value("ABS()", .integer(.min)) == .unsigned(1 << 63))
+        #expect(
+            try value("ABS()", JSONParser.parse("-9223372036854775809"))
+                == .unsigned((1 << 63) + 1))
+        #expect(try value("ABS()", JSONParser.parse("-123456789012345678901234567890")) == big)
+        #expect(
+            try value("SIGN()", JSONParser.parse("-123456789012345678901234567890")) == -1)
+        #expect(try value("ABS()", JSONParser.parse("1e400")) == JSONValue.null)
+        #expect(try value("%", .integer(.min), -1) == 0)
+        #expect(try value("%", .unsigned(.max), 2) == 1)
+        #expect(try value("-", .unsigned(.max), .unsigned(.max - 1)) == 1)
+        #expect(try value("+", .unsigned(1 << 63), -1) == .integer(.max))
+        #expect(try value("%", .unsigned(.max), 0) == JSONValue.null)
+    }
+
     @Test func `numbers are rounded to decimal places`() throws {
         #expect(try value(Function.round(.double(2.345), digits: 1)) == 2.3)
         #expect(try value(Function.round(.double(-2.25), digits: 1)) == -2.3)
