@@ -10,7 +10,22 @@ struct Comparing {
     private let collation: Collation
 
     init(_ left: ExpressionNode, _ right: ExpressionNode, _ scope: ExpressionScope) throws {
-        self.left = try left.value(in: scope)
+        try self.init(try left.value(in: scope), of: left, right, scope)
+    }
+
+    /// Compares a value that has been computed.
+    ///
+    /// - Parameters:
+    ///   - value: The value on the left.
+    ///   - left: The expression that it is the value of.
+    ///   - right: The expression on the right.
+    ///   - scope: What the expressions are computed in.
+    /// - Throws: As ``ExpressionNode/value(in:)``.
+    init(
+        _ value: JSONValue?, of left: ExpressionNode, _ right: ExpressionNode,
+        _ scope: ExpressionScope
+    ) throws {
+        self.left = value
         self.right = try right.value(in: scope)
         collation = left.collation ?? right.collation ?? .raw
         // Only a constant may be a date or seconds.

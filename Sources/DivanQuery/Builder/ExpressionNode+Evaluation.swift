@@ -74,8 +74,10 @@ extension ExpressionNode {
     /// Whether the expression holds; nil when that is unknown.
     func truth(in scope: ExpressionScope) throws -> Bool? {
         switch self {
-        case .all(let nodes): return try Self.combined(nodes, scope, decisive: false)
-        case .any(let nodes): return try Self.combined(nodes, scope, decisive: true)
+        case .all(let nodes):
+            return try Self.combined(nodes, decisive: false) { try $0.truth(in: scope) }
+        case .any(let nodes):
+            return try Self.combined(nodes, decisive: true) { try $0.truth(in: scope) }
         case .not(let node): return try node.truth(in: scope).map { !$0 }
         case .test(let test, let node):
             let value = try node.value(in: scope)
@@ -86,13 +88,20 @@ extension ExpressionNode {
             }
         case .compare(let comparison, let left, let right):
             return try Comparing(left, right, scope).holds(comparison)
-        case .between(let value, let low, let high):
-            return try Self.combined(
-                [.compare(.greaterOrEqual, value, low), .compare(.lessOrEqual, value, high)],
-                scope, decisive: false)
-        case .oneOf(let value, let list):
-            return try Self.combined(
-                list.map { .compare(.equal, value, $0) }, scope, decisive: true)
+        // The value is computed once, since it may be made of such conditions in its turn.
+        case .between(let node, let low, let high):
+            let value = try node.value(in: scope)
+            let ends: [(Comparison, ExpressionNode)] = [
+                (.greaterOrEqual, low), (.lessOrEqual, high),
+            ]
+            return try Self.combined(ends, decisive: false) { comparison, end in
+                try Comparing(value, of: node, end, scope).holds(comparison)
+            }
+        case .oneOf(let node, let list):
+            let value = try node.value(in: scope)
+            return try Self.combined(list, decisive: true) { item in
+                try Comparing(value, of: node, item, scope).holds(.equal)
+            }
         case .like(let text, let form):
             guard let text = try text.value(in: scope)?.string,
                 let form = try form.value(in: scope)?.string
@@ -110,12 +119,12 @@ extension ExpressionNode {
     }
 
     /// `and` and `or` of three values: one that is decisive decides, unknown comes before the rest.
-    private static func combined(
-        _ nodes: [ExpressionNode], _ scope: ExpressionScope, decisive: Bool
+    private static func combined<Part>(
+        _ parts: [Part], decisive: Bool, _ truth: (Part) throws -> Bool?
     ) throws -> Bool? {
         var isUnknown = false
-        for node in nodes {
-            let truth = try node.truth(in: scope)
+        for part in parts {
+            let truth = try truth(part)
             if truth == decisive { return decisive }
             if truth == nil { isUnknown = true }
         }

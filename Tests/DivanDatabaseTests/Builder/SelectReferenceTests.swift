@@ -96,7 +96,7 @@ import Testing
         let property = QueryExpression.property(path)
         let constant = RandomSelector.value(1, &random)
         let other = QueryExpression.value(constant)
-        switch random.below(9) {
+        switch random.below(10) {
         case 0:
             return Condition(expression: property.equalTo(other)) {
                 test(RandomSelector.value($0, path), constant, isTyped: false) { $0 == 0 }
@@ -131,6 +131,14 @@ import Testing
                 RandomSelector.value($0, path)?.array?.contains { element in
                     test(element, constant, isTyped: false) { $0 == 0 } ?? false
                 }
+            }
+        case 8:
+            return Condition(expression: property.between(other, and: 1)) { document in
+                let value = RandomSelector.value(document, path)
+                let a = test(value, constant) { $0 >= 0 }
+                let b = test(value, 1) { $0 <= 0 }
+                if a == false || b == false { return false }
+                return a == nil || b == nil ? nil : true
             }
         default:
             return Condition(expression: property.in(other, 1)) { document in
