@@ -99,7 +99,7 @@ public struct SelectQuery: Sendable {
     /// Sorts the rows.
     public func orderBy(_ ordering: Ordering...) -> SelectQuery { orderBy(ordering) }
 
-    /// The same, with a list of orders made at run time; an empty list gives the order of IDs.
+    /// The same, with a list of orders made at run time; an empty list is as none: rows come in no certain order.
     public func orderBy(_ ordering: [Ordering]) -> SelectQuery { with { $0.ordering = ordering } }
 
     /// Limits how many rows the query gives, after skipping some.

@@ -25,13 +25,16 @@ struct SelectPlan {
     /// The collation of the indexes that may be used.
     private(set) var collation: Collation
     /// The names of all sources.
-    private let names: [String]
+    private let names: NameSet
     /// Whether rows are made of groups of documents.
     let isGrouped: Bool
     /// Whether deleted documents are wanted, too.
     private(set) var includesDeleted: Bool
     /// Whether the query asks when documents expire.
     private(set) var asksForExpiration: Bool
+
+    /// How many sources a query may have, and how many expressions to sort by: each is looked at for each row.
+    static let most = 1_000
 
     /// Every expression in it.
     var nodes: [ExpressionNode] {
@@ -81,15 +84,20 @@ struct SelectPlan {
 
     private init(withoutConditionOf query: SelectQuery) throws {
         let clauses = query.clauses
+        guard clauses.joins.count < Self.most, clauses.ordering.count <= Self.most else {
+            throw DatabaseError(
+                .invalidQuery, "A query has up to \(Self.most) sources and as many orders.")
+        }
         let names =
             [clauses.source.name].compactMap(\.self) + clauses.joins.compactMap(\.source.name)
+        let known = NameSet(names)
         func ready(_ node: ExpressionNode) throws -> ExpressionNode {
-            try node.mapped { try Self.bound($0, query.parameters, names) }
+            try node.mapped { try Self.bound($0, query.parameters, known) }
         }
-        guard NameSet(names).count == names.count else {
+        guard known.count == names.count else {
             throw DatabaseError(.invalidQuery, "Two sources of the query have the same name.")
         }
-        self.names = names
+        self.names = known
         sourceName = clauses.source.name
         keys = Self.keys(clauses.columns)
         columns = try clauses.columns.map { try ready($0.node) }
@@ -97,11 +105,7 @@ struct SelectPlan {
         groupCondition = try clauses.groupCondition.map(ready)
         ordering = try clauses.ordering.map { (try ready($0.node), $0.isDescending) }
         collation = ordering.first?.node.collation ?? .raw
-        var known = [clauses.source.name].compactMap(\.self)
-        for join in clauses.joins {
-            lookups.append(try Self.lookup(join, query, known, ready))
-            known += [join.source.name].compactMap(\.self)
-        }
+        lookups = try clauses.joins.map { try Self.lookup($0, query, ready) }
         let ofRows = columns + [groupCondition].compactMap(\.self) + ordering.map(\.node)
         // A condition on groups makes all rows one group where nothing else makes groups, as in SQL.
         isGrouped =
@@ -128,15 +132,17 @@ struct SelectPlan {
     private static func keys(_ columns: [SelectResult]) -> [String] {
         var keys: [String] = []
         var taken: NameSet = []
+        // The number from which one may be free: there may be very many columns of the same name.
+        var numbers: NameMap<Int> = [:]
         var unnamed = 0
         for column in columns {
             if column.name == nil { unnamed += 1 }
             let name = column.name ?? "$\(unnamed)"
             var key = name
-            var number = 2
             while !taken.insert(key).inserted {
+                let number = numbers[name, default: 2]
                 key = "\(name)_\(number)"
-                number += 1
+                numbers[name] = number + 1
             }
             keys.append(key)
         }
@@ -145,7 +151,7 @@ struct SelectPlan {
 
     /// What replaces a node once parameters have values; nil for the node itself.
     private static func bound(
-        _ node: ExpressionNode, _ parameters: JSONObject, _ names: [String]
+        _ node: ExpressionNode, _ parameters: JSONObject, _ names: NameSet
     ) throws -> ExpressionNode? {
         switch node {
         case .parameter(let name):
@@ -172,14 +178,13 @@ struct SelectPlan {
         return nil
     }
 
-    private static func check(_ source: String?, _ names: [String]) throws {
-        guard let source, !NameSet(names).contains(source) else { return }
+    private static func check(_ source: String?, _ names: NameSet) throws {
+        guard let source, !names.contains(source) else { return }
         throw DatabaseError(.invalidQuery, "The query has no source '\(source)'.")
     }
 
     private static func lookup(
-        _ join: Join, _ query: SelectQuery, _ known: [String],
-        _ ready: (ExpressionNode) throws -> ExpressionNode
+        _ join: Join, _ query: SelectQuery, _ ready: (ExpressionNode) throws -> ExpressionNode
     ) throws -> Lookup {
         guard let name = join.source.name else {
             throw DatabaseError(.invalidQuery, "A source that is joined needs a name.")

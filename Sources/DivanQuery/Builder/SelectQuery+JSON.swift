@@ -83,6 +83,9 @@ extension SelectQuery {
             throw QueryJSON.failure("has a FROM that is no list of sources")
         }
         return try parts.map { part in
+        guard parts.count <= SelectPlan.most else {
+            throw QueryJSON.failure("has more than \(SelectPlan.most) sources")
+        }
             guard let name = part["AS"] else { return first }
             guard let name = name.string else {
                 throw QueryJSON.failure("has a source whose name is no text")
@@ -103,9 +106,24 @@ struct QueryJSON {
         DatabaseError(.invalidQuery, "The JSON of a query \(what).")
     }
 
+    /// The names of sources by what they begin with, up to a period: few, of which a property may be.
+    private let names: NameMap<[String]>
     func list(_ json: JSONValue, _ key: String) throws -> [JSONValue] {
         guard let list = json.array else { throw Self.failure("has a \(key) that is no list") }
         return list
+    init(sources: [DataSource]) {
+        self.sources = sources
+        var names: NameMap<[String]> = [:]
+        for name in sources.compactMap(\.name) {
+            names[Self.start(of: name), default: []].append(name)
+        }
+        self.names = names
+    }
+
+    private static func start(of path: String) -> String {
+        String(decoding: path.utf8.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
+    }
+
     }
 
     func count(_ json: JSONValue, _ key: String) throws -> Int {
@@ -194,8 +212,7 @@ struct QueryJSON {
     /// A property, or a fact about the document, of the source that the path begins with.
     private func property(_ path: String) throws -> ExpressionNode {
         var (path, source) = (path.afterBytePrefix(".") ?? path, String?.none)
-        let names = sources.compactMap(\.name)
-        for name in names {
+        for name in names[Self.start(of: path)] ?? [] {
             let rest = path.hasSameBytes(as: name) ? "" : path.afterBytePrefix(name + ".")
             guard let rest else { continue }
             (path, source) = (rest, name)

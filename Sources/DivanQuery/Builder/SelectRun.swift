@@ -158,6 +158,10 @@ final class SelectRun {
         }
     }
 
+    /// The place in the order of each path that stands for an expression there.
+    private lazy var orderPlaces: [PropertyPath: Int] = Dictionary(
+        orderKeys.enumerated().map { ($1.path, $0) }, uniquingKeysWith: { first, _ in first })
+
     /// Whether an index that finds documents exactly finds those of the query.
     private var isConstraintWhole: Bool {
         plan.lookups.isEmpty && !plan.includesDeleted
@@ -167,10 +171,8 @@ final class SelectRun {
     private func orderValue(_ path: PropertyPath, _ document: Document, _ snapshot: Snapshot) throws
         -> PackedValue?
     {
-        guard
-            let place = plan.ordering.indices.first(where: {
-                orderPath(plan.ordering[$0].node, $0) == path
-            }), let scope = try scope(document, snapshot, isFound: true)
+        guard let place = orderPlaces[path],
+            let scope = try scope(document, snapshot, isFound: true)
         else { return nil }
         return try plan.ordering[place].node.value(in: scope).map { PackedValue($0) }
     }
