@@ -28,15 +28,23 @@ struct Comparing {
         self.left = value
         self.right = try right.value(in: scope)
         collation = left.collation ?? right.collation ?? .raw
-        // Only a constant may be a date or seconds.
-        if left.isExpiration { self.right = self.right.map { Self.milliseconds($0) } }
-        if right.isExpiration { self.left = self.left.map { Self.milliseconds($0) } }
+        if left.isExpiration {
+            self.right = self.right.map { Self.milliseconds($0, isConstant: right.isOfNoDocument) }
+        }
+        if right.isExpiration {
+            self.left = self.left.map { Self.milliseconds($0, isConstant: left.isOfNoDocument) }
+        }
     }
 
-    /// Milliseconds since 1970, from a date as text, from seconds, or from milliseconds.
-    static func milliseconds(_ value: JSONValue) -> JSONValue {
+    /// Milliseconds since 1970, from a date as text, from milliseconds, or from seconds.
+    ///
+    /// - Parameters:
+    ///   - value: What is compared with the time of expiration.
+    ///   - isConstant: Whether a small number is seconds; what a document holds is taken as it is.
+    /// - Returns: The milliseconds; anything but a date or a number as it is.
+    static func milliseconds(_ value: JSONValue, isConstant: Bool) -> JSONValue {
         if let time = value.millisecondsSince1970 { return .integer(time) }
-        if let number = value.double, number < 1e11 { return .double(number * 1_000) }
+        if isConstant, let number = value.double, number < 1e11 { return .double(number * 1_000) }
         return value
     }
 

@@ -98,7 +98,8 @@ private struct Constraining {
     ) -> QueryConstraint {
         // Nothing compares with null.
         if value.isNull { return .nothing }
-        let value = node.isExpiration ? Comparing.milliseconds(value) : value
+        let value =
+            node.isExpiration ? Comparing.milliseconds(value, isConstant: true) : value
         // Equality is the same in all collations.
         if comparison == .equal { return inside(node, [.exactly(value)], collation) }
         // The Booleans are two types to a collation.

@@ -88,6 +88,16 @@ indirect enum ExpressionNode: Sendable, Equatable {
 
     /// Whether it or a part of it is the time at which a document expires.
     var asksForExpiration: Bool { contains(\.isExpiration) }
+    /// Whether it has the same value for all documents: no part of it asks one.
+    var isOfNoDocument: Bool {
+        !contains {
+            switch $0 {
+            case .property, .meta, .document, .variable, .aggregate: true
+            default: false
+            }
+        }
+    }
+
 
     var isExpiration: Bool {
         if case .meta(.expiration, _) = uncollated { true } else { false }

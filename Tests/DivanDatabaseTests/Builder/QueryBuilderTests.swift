@@ -56,6 +56,52 @@ import Testing
         #expect(try ids(Meta.expiration.isValued()) == ["ann", "bob", "cat"])
     }
 
+    @Test func `only a constant is read as seconds beside the time of expiration`() throws {
+        try database.inBatch {
+            for (id, limit): (DocumentID, JSONValue) in [
+                ("x", 2_000_000_000), ("y", 2_000_000_000_000), ("z", "2033-05-18T03:33:20Z"),
+            ] {
+                try database.create(id, ["limit": limit, "kind": "timed"])
+                try database.setExpiration(of: id, at: Date(timeIntervalSince1970: 1.9e9))
+            }
+        }
+        let limit = QueryExpression.property("limit")
+        #expect(try ids(Meta.expiration.lessThan(limit)) == ["y", "z"])
+        #expect(try ids(limit.greaterThan(Meta.expiration)) == ["y", "z"])
+        #expect(try ids(Meta.expiration.between(0, and: limit)) == ["y", "z"])
+        #expect(try ids(Meta.expiration.lessThan(2_000_000_000)) == ["x", "y", "z"])
+        // Nor is what is computed of documents; what is computed of constants is one.
+        #expect(try ids(Meta.expiration.lessThan(limit.add(1))) == ["y"])
+        let soon = QueryExpression.int(1_999_999_000).add(1_000)
+        #expect(try ids(Meta.expiration.lessThan(soon)) == ["x", "y", "z"])
+        let groups = QueryBuilder.select(.expression(Function.count())).from(.database(database))
+            .where(.property("kind").equalTo("timed")).groupBy(.property("limit"))
+        let least = Function.minimum(.property("limit"))
+        #expect(try groups.having(Meta.expiration.lessThan(least)).run().count == 2)
+    }
+
+    @Test func `an empty list of orders is as none`() throws {
+        let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+        let rows = try query.orderBy([]).run()
+        #expect(try rows == query.run())
+        #expect(try query.orderBy([]).explain().isSorted == false)
+    }
+
+    @Test func `sources and orders are bounded`() throws {
+        let base = QueryBuilder.select(.expression(Meta.id)).from(.database(database).as("s"))
+        let orders = Array(repeating: Ordering.expression(.property("age").add(1)), count: 1_001)
+        #expect(try base.orderBy(Array(orders.dropLast())).run().count == 7)
+        #expect(code { try base.orderBy(orders).run() } == .invalidQuery)
+        let joins = (0..<1_000).map { number in
+            Join.leftOuter(
+                .database(database).as("j\(number)"),
+                on: Meta.id.from("j\(number)").equalTo("none"))
+        }
+        func joined(_ joins: [Join]) -> SelectQuery { joins.reduce(base) { $0.join($1) } }
+        #expect(try joined(Array(joins.dropLast())).run().count == 7)
+        #expect(code { try joined(joins).run() } == .invalidQuery)
+    }
+
     @Test func `comparisons are of one type, and unknown is not true`() throws {
         #expect(try ids(.property("age").equalTo(30)) == ["ann"])
         #expect(try ids(.property("age").equalTo(30.0)) == ["ann"])
