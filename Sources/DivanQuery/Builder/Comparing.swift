@@ -48,8 +48,9 @@ struct Comparing {
         return value
     }
 
-    /// Whether a comparison holds; nil when one of the values is missing or null.
+    /// Whether a comparison holds; nil when one of the values is missing or null, which only `.identical` knows.
     func holds(_ comparison: ExpressionNode.Comparison) -> Bool? {
+        if comparison == .identical { return isIdentical }
         guard let left, let right, !left.isNull, !right.isNull else { return nil }
         let order = ValueOrder(collation, strings: ICUCollator.root)
         switch comparison {
@@ -64,8 +65,14 @@ struct Comparing {
         case .lessOrEqual: place <= 0
         case .greater: place > 0
         case .greaterOrEqual: place >= 0
-        case .equal, .notEqual: place == 0
+        case .equal, .notEqual, .identical: place == 0
         }
+    }
+
+    /// Whether both are missing, both null, or both equal.
+    private var isIdentical: Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return ValueOrder(collation, strings: ICUCollator.root).collatesAsEqual(left, right)
     }
 }
 

@@ -41,7 +41,7 @@ extension ExpressionNode {
             guard let value = right.constant ?? left.constant,
                 isProperty(right.constant == nil ? right : left)
             else { return false }
-            if value.isNull || comparison == .equal { return true }
+            if value.isNull || comparison == .equal || comparison == .identical { return true }
             guard comparison != .notEqual, value.bool == nil else { return false }
             return value.double != nil || (left.collation ?? right.collation ?? .raw) == collation
         default: return false
@@ -96,12 +96,14 @@ private struct Constraining {
         _ node: ExpressionNode, _ comparison: ExpressionNode.Comparison, _ value: JSONValue,
         _ used: Collation
     ) -> QueryConstraint {
-        // Nothing compares with null.
-        if value.isNull { return .nothing }
+        // Nothing compares with null, but null is null.
+        if value.isNull, comparison != .identical { return .nothing }
         let value =
             node.isExpiration ? Comparing.milliseconds(value, isConstant: true) : value
         // Equality is the same in all collations.
-        if comparison == .equal { return inside(node, [.exactly(value)], collation) }
+        if comparison == .equal || comparison == .identical {
+            return inside(node, [.exactly(value)], collation)
+        }
         // The Booleans are two types to a collation.
         if case .bool = value { return inside(node, [.present], collation) }
         // Numbers have one order in all collations.
@@ -182,7 +184,7 @@ extension ExpressionNode.Comparison {
         case .lessOrEqual: .greaterOrEqual
         case .greater: .less
         case .greaterOrEqual: .lessOrEqual
-        case .equal, .notEqual: self
+        case .equal, .notEqual, .identical: self
         }
     }
 }

@@ -11,6 +11,8 @@ indirect enum ExpressionNode: Sendable, Equatable {
 
     enum Comparison: Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+        /// Equality that knows null and what is missing: never unknown.
+        case identical
     }
 
     enum Arithmetic: Sendable {
@@ -86,8 +88,6 @@ indirect enum ExpressionNode: Sendable, Equatable {
         if case .collated(_, let collation) = self { collation } else { nil }
     }
 
-    /// Whether it or a part of it is the time at which a document expires.
-    var asksForExpiration: Bool { contains(\.isExpiration) }
     /// Whether it has the same value for all documents: no part of it asks one.
     var isOfNoDocument: Bool {
         !contains {
@@ -98,6 +98,8 @@ indirect enum ExpressionNode: Sendable, Equatable {
         }
     }
 
+    /// Whether it or a part of it is the time at which a document expires.
+    var asksForExpiration: Bool { contains(\.isExpiration) }
 
     var isExpiration: Bool {
         if case .meta(.expiration, _) = uncollated { true } else { false }

@@ -139,10 +139,10 @@ struct PackedCondition {
         _ node: ExpressionNode, _ comparison: ExpressionNode.Comparison, _ value: JSONValue,
         _ collation: Collation, _ source: String?
     ) -> Part? {
-        // Nothing compares with null.
-        if value.isNull { return Parts([], wantsAll: false) }
+        // Nothing compares with null, but null is null.
+        if value.isNull, comparison != .identical { return Parts([], wantsAll: false) }
         switch comparison {
-        case .equal: return inside(node, [.exactly(value)], .raw, source)
+        case .equal, .identical: return inside(node, [.exactly(value)], .raw, source)
         case .notEqual: return outside(node, [.exactly(value)], source)
         case .less, .lessOrEqual, .greater, .greaterOrEqual:
             // The Booleans are two types to a collation, and one to a comparison.
@@ -184,7 +184,7 @@ extension ExpressionNode.Comparison {
     /// The values of the same type that are so beside a value; nil for a comparison without order.
     func interval(of value: JSONValue) -> ValueInterval? {
         switch self {
-        case .equal, .notEqual: nil
+        case .equal, .notEqual, .identical: nil
         case .less: .values(from: .type(of: value), to: .value(value, isIncluded: false))
         case .lessOrEqual: .values(from: .type(of: value), to: .value(value, isIncluded: true))
         case .greater: .values(from: .value(value, isIncluded: false), to: .type(of: value))

@@ -69,7 +69,7 @@ struct QueryOperation {
         }
     }
 
-    /// `IS` knows null and what is missing, which `=` does not.
+    /// `IS` knows null and what is missing, which `=` does not: it is never unknown, and `IS NOT` is all that it is not.
     private func identity() throws -> ExpressionNode {
         let value = try argument(0, of: 2)
         let other = arguments[1]
@@ -77,7 +77,7 @@ struct QueryOperation {
         if let name = other.array?.first?.string?.uppercased(), name == "MISSING" {
             return .test(.missing, value)
         }
-        return .compare(.equal, value, try expression(other))
+        return .compare(.identical, value, try expression(other))
     }
 
     private func list(_ json: JSONValue?) throws -> [ExpressionNode] {
@@ -91,8 +91,29 @@ struct QueryOperation {
         guard arguments.count == 2, case .object(let options) = arguments[0] else {
             throw QueryJSON.failure("has a COLLATE without options")
         }
-        let isUnicode = options["UNICODE"]?.bool ?? false
-        return .collated(try expression(arguments[1]), isUnicode ? .unicode : .raw)
+        let collation = try Self.collation(options)
+        return .collated(try expression(arguments[1]), collation)
+    }
+
+    /// The collation of options, of which Divan has two: by Unicode and by bytes. Both tell capitals from small letters and
+    /// accents from none, and neither knows locales.
+    private static func collation(_ options: JSONObject) throws -> Collation {
+        var isUnicode = false
+        for (name, value) in options {
+            switch (name.uppercased(), value) {
+            case ("UNICODE", .bool(let flag)): isUnicode = flag
+            case ("CASE", .bool(true)), ("DIAC", .bool(true)), ("LOCALE", .null): break
+            case ("CASE", .bool(false)), ("DIAC", .bool(false)):
+                throw QueryJSON.failure(
+                    "has a COLLATE that takes letters for others, which no collation does;"
+                        + " compare the texts in small letters")
+            case ("LOCALE", .string):
+                throw QueryJSON.failure("has a COLLATE by a locale, which no collation knows")
+            default:
+                throw QueryJSON.failure("has a COLLATE with an option '\(name)' that is not known")
+            }
+        }
+        return isUnicode ? .unicode : .raw
     }
 
     /// Texts one behind the other. It nests by halves, since there may be very many.

@@ -192,7 +192,8 @@ struct SelectPlan {
         guard join.source.database.core === query.source.database.core else {
             throw DatabaseError(.invalidQuery, "The source '\(name)' is of another database.")
         }
-        guard case .compare(.equal, let left, let right) = try ready(join.condition),
+        guard case .compare(let comparison, let left, let right) = try ready(join.condition),
+            comparison == .equal || comparison == .identical,
             let id = Self.other(left, right, name) ?? Self.other(right, left, name),
             !id.contains({ $0.isOf(source: name) })
         else {

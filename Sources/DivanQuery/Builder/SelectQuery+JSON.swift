@@ -35,11 +35,12 @@ extension SelectQuery {
     /// | `["$name"]`, `["?name.a"]` | a parameter; a variable of `ANY` or `EVERY`, and a part of it |
     /// | `"="`, `"!="`, `"<"`, `"<="`, `">"`, `">="`, `"BETWEEN"`, `"IN"`, `"LIKE"` | conditions |
     /// | `"AND"`, `"OR"`, `"NOT"` | logic |
-    /// | `["IS", x, null]`, `["IS", x, ["MISSING"]]`, `["IS VALUED", x]`, `"IS NOT"` | what there is |
+    /// | `["IS", x, null]`, `["IS", x, ["MISSING"]]`, `["IS VALUED", x]` | what there is |
+    /// | `["IS", x, y]`, `"IS NOT"` | equality that knows null and what is missing, and the opposite |
     /// | `["ANY", name, array, condition]`, `"EVERY"`, `"ANY AND EVERY"` | elements of an array |
     /// | `"+"`, `"-"`, `"*"`, `"/"`, `"%"`, `"\|\|"` | arithmetic, and texts put together |
     /// | `["[]", …]` | a list of expressions, for `IN` |
-    /// | `["COLLATE", {"UNICODE": true}, x]` | compares by the collation `.unicode` |
+    /// | `["COLLATE", {"UNICODE": true}, x]` | compares by the collation `.unicode`; `CASE` and `DIAC` may be true |
     /// | `["COUNT()"]`, `["SUM()", x]`, `"AVG()"`, `"MIN()"`, `"MAX()"` | aggregates |
     /// | `["LOWER()", x]` and so on | the functions of ``Function``, by their names in SQL |
     ///
@@ -54,7 +55,7 @@ extension SelectQuery {
         let reader = QueryJSON(sources: try Self.sources(object["FROM"], source))
         let columns = try reader.columns(object["WHAT"])
         self.init(
-            columns: columns, isDistinct: object["DISTINCT"]?.bool ?? false,
+            columns: columns, isDistinct: try reader.flag(object["DISTINCT"], "DISTINCT"),
             source: reader.sources.first ?? source)
         var (most, first) = (Int?.none, 0)
         self = try with { clauses in
@@ -82,10 +83,16 @@ extension SelectQuery {
         guard let parts = json.array, !parts.isEmpty else {
             throw QueryJSON.failure("has a FROM that is no list of sources")
         }
-        return try parts.map { part in
         guard parts.count <= SelectPlan.most else {
             throw QueryJSON.failure("has more than \(SelectPlan.most) sources")
         }
+        return try parts.map { part in
+            guard case .object(let part) = part else {
+                throw QueryJSON.failure("has a source that is no object")
+            }
+            for (key, _) in part where !["AS", "JOIN", "ON"].contains(key) {
+                throw QueryJSON.failure("has a source with a part '\(key)' that is not known")
+            }
             guard let name = part["AS"] else { return first }
             guard let name = name.string else {
                 throw QueryJSON.failure("has a source whose name is no text")
@@ -99,18 +106,11 @@ extension SelectQuery {
 struct QueryJSON {
     /// The sources, the first one first.
     let sources: [DataSource]
+    /// The names of sources by what they begin with, up to a period: few, of which a property may be.
+    private let names: NameMap<[String]>
     /// How deeply expressions may be nested.
     private static let deepest = 200
 
-    static func failure(_ what: String) -> DatabaseError {
-        DatabaseError(.invalidQuery, "The JSON of a query \(what).")
-    }
-
-    /// The names of sources by what they begin with, up to a period: few, of which a property may be.
-    private let names: NameMap<[String]>
-    func list(_ json: JSONValue, _ key: String) throws -> [JSONValue] {
-        guard let list = json.array else { throw Self.failure("has a \(key) that is no list") }
-        return list
     init(sources: [DataSource]) {
         self.sources = sources
         var names: NameMap<[String]> = [:]
@@ -124,6 +124,21 @@ struct QueryJSON {
         String(decoding: path.utf8.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
     }
 
+    static func failure(_ what: String) -> DatabaseError {
+        DatabaseError(.invalidQuery, "The JSON of a query \(what).")
+    }
+
+    func list(_ json: JSONValue, _ key: String) throws -> [JSONValue] {
+        guard let list = json.array else { throw Self.failure("has a \(key) that is no list") }
+        return list
+    }
+
+    func flag(_ json: JSONValue?, _ key: String) throws -> Bool {
+        guard let json else { return false }
+        guard let flag = json.bool else {
+            throw Self.failure("has a \(key) that is neither true nor false")
+        }
+        return flag
     }
 
     func count(_ json: JSONValue, _ key: String) throws -> Int {
@@ -163,8 +178,9 @@ struct QueryJSON {
             guard let condition = part["ON"] else {
                 throw Self.failure("joins a source without ON")
             }
-            switch part["JOIN"]?.string?.uppercased() {
-            case nil, "INNER"?:
+            let kind = part["JOIN"] ?? "INNER"
+            switch kind.string?.uppercased() {
+            case "INNER"?:
                 return Join(source: source, condition: try expression(condition), isOuter: false)
             case "LEFT OUTER"?, "LEFT"?, "OUTER"?:
                 return Join(source: source, condition: try expression(condition), isOuter: true)

@@ -23,7 +23,7 @@ import Testing
         }
         func constant() -> ExpressionNode { .literal(RandomSelector.value(1, &random)) }
         let comparisons: [ExpressionNode.Comparison] = [
-            .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual,
+            .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .identical,
         ]
         switch random.below(5) {
         case 0: return .test(random.element(of: [.missing, .null, .valued]), property)

@@ -71,6 +71,98 @@ import Testing
         #expect(try ids(["=", [".name"], ["$who"]], ["who": "bob"]) == ["bob"])
     }
 
+    @Test func `IS knows null and what is missing, and IS NOT is all the rest`() throws {
+        let all = ["ann", "bob", "cat", "p1", "p2"]
+        func check(
+            _ left: JSONValue, _ right: JSONValue, _ expected: [String],
+            _ parameters: JSONObject = [:]
+        )
+            throws
+        {
+            #expect(try ids(["IS", left, right], parameters) == expected)
+            #expect(
+                try ids(["IS NOT", left, right], parameters)
+                    == all.filter { !expected.contains($0) })
+        }
+        func check() throws {
+            try check([".age"], 30, ["ann"])
+            try check(30, [".age"], ["ann"])
+            try check([".age"], .null, ["cat"])
+            try check([".age"], ["MISSING"], ["p1", "p2"])
+            try check([".age"], ["$p"], ["cat"], ["p": .null])
+            try check([".age"], ["$p"], ["bob"], ["p": 25.0])
+            try check([".age"], [".stars"], [])
+            try check([".none"], [".nothing"], all)
+            try check(["+", [".age"], 1], .null, ["cat"])
+        }
+        try check()
+        try database.createIndex(PropertyIndex(on: "age"))
+        try check()
+    }
+
+    @Test func `conditions may be nested as values without being computed again and again`() throws
+    {
+        var (between, list, identity): (JSONValue, JSONValue, JSONValue) = (true, true, true)
+        for _ in 0..<90 {
+            between = ["BETWEEN", between, false, true]
+            list = ["IN", list, ["[]", false, 1, "x", true]]
+            identity = ["IS", ["IS NOT", identity, .null], true]
+        }
+        for condition in [between, list, identity] {
+            #expect(try ids(condition).count == 5)
+            #expect(try ids(["AND", condition, ["=", [".age"], 30]]) == ["ann"])
+            #expect(try rows(["WHAT": [["AS", condition, "v"]], "LIMIT": 1]) == [["v": true]])
+        }
+    }
+
+    @Test func `collations are the two that there are`() throws {
+        func ids(_ options: JSONValue) throws -> [String] {
+            try self.ids(["<", ["COLLATE", options, [".name"]], "C"])
+        }
+        #expect(try ids([:]) == ["ann"])
+        #expect(try ids(["UNICODE": false, "CASE": true, "DIAC": true]) == ["ann"])
+        #expect(try ids(["unicode": true, "LOCALE": .null]) == ["ann", "bob"])
+        for options: JSONValue in [
+            ["CASE": false], ["UNICODE": true, "DIAC": false], ["LOCALE": "sv"], ["UNICODE": 1],
+            ["STRENGTH": 1],
+        ] {
+            let error = #expect(throws: DatabaseError.self, "\(options)") { try ids(options) }
+            #expect(error?.code == .invalidQuery)
+        }
+    }
+
+    @Test func `very many columns may have the same name, and be of many sources`() throws {
+        var sources: [JSONValue] = [["AS": "s"]]
+        for number in 0..<900 {
+            let name = JSONValue.string("s\(number)")
+            let id = JSONValue.array([.string(".s\(number)._id")])
+            sources.append(["AS": name, "JOIN": "LEFT OUTER", "ON": ["=", id, "none"]])
+        }
+        let columns = (0..<20_000).map { JSONValue.array([.string(".s\($0 % 900).age")]) }
+        let query: JSONValue = [
+            "WHAT": .array([[".s.age"]] + columns), "FROM": .array(sources),
+            "WHERE": ["=", [".s._id"], "ann"],
+        ]
+        let rows = try SelectQuery(json: query, from: .database(database)).run()
+        #expect(rows.keys.count == 20_001 && rows.keys.last == "age_20001")
+        #expect(rows.count == 1 && rows[0][0].int == 30 && !rows[0][1].exists)
+    }
+
+    @Test func `a property is of the source that it begins with`() throws {
+        let query: JSONValue = [
+            "WHAT": [
+                ["AS", [".a.b.title"], "title"], ["AS", [".a.name"], "by"], ["AS", [".ab.x"], "x"],
+                ["AS", [".a"], "whole"],
+            ],
+            "FROM": [
+                ["AS": "a.b"],
+                ["AS": "a", "JOIN": "LEFT OUTER", "ON": ["=", [".a._id"], [".a.b.author"]]],
+            ],
+            "WHERE": ["=", [".a.b.title"], "Two"],
+        ]
+        #expect(try rows(query) == [["title": "Two"]])
+    }
+
     @Test func `columns, groups, order and window are as in the builder`() throws {
         #expect(
             try rows([
@@ -111,6 +203,10 @@ import Testing
             ["LIMIT": "x"], ["ORDER_BY": 1], ["WHICH": 1], ["FROM": []], ["FROM": [["AS": 1]]],
             ["FROM": [["AS": "a"], ["AS": "b"]]], ["WHERE": ["COLLATE", 1, 2]],
             ["FROM": [["AS": "a"], ["AS": "b", "JOIN": "CROSS", "ON": true]]],
+            ["FROM": [["AS": "a"], ["AS": "b", "JOIN": 1, "ON": ["=", [".b._id"], "x"]]]],
+            ["FROM": [1]], ["FROM": [["AS": "a", "UNNEST": [".b"]]]], ["DISTINCT": 1],
+            ["DISTINCT": .null],
+            ["FROM": .array((0...1_000).map { ["AS": .string("s\($0)"), "ON": true] })],
         ] {
             let error = #expect(throws: DatabaseError.self, "\(json)") { try rows(json) }
             #expect(error?.code == .invalidQuery)
