@@ -6,30 +6,42 @@ internal import DivanModel
 
 // Many documents in one request.
 extension Call {
+    /// How long a transaction of a request takes whose documents succeed or fail alone; other clients' writes wait for it.
+    private static let longestTransaction = Duration.milliseconds(500)
+
     /// `POST /{db}/_bulk_docs`
     ///
-    /// The documents of a batch are saved in one transaction, and most requests are one batch; each succeeds or fails
-    /// alone, unless `all_or_nothing` says otherwise.
+    /// The documents of a batch are saved in one transaction, or in several if that takes long, and most requests are one
+    /// batch; each succeeds or fails alone, unless `all_or_nothing` says otherwise.
     func bulkDocuments() throws -> ListenerResponse {
         let body = try BulkBody(self)
         var answer = BulkAnswer(namesSaved: body.makesRevisions)
         try body.forEachBatch { items in
             // Passwords are hashed here, before others wait for the transaction.
-            let items = try items.map { try hashed($0, body) }
-            try database.write { transaction in
-                for item in items {
-                    switch item {
-                    case .document(let document):
-                        try save(document, body, transaction, &answer)
-                    case .refused(let refused):
-                        if body.isAtomic { throw refused.failure }
-                        answer.refuse(refused.id, refused.revision, refused.failure)
-                    }
-                    guard answer.count <= body.longestAnswer else { throw HTTPFailure.bodyTooLarge }
-                }
+            var rest = try items.map { try hashed($0, body) }[...]
+            while !rest.isEmpty {
+                try database.write { try saveSome(&rest, body, $0, &answer) }
             }
         }
         return .json(bytes: answer.whole(), status: savedStatus)
+    }
+
+    /// Saves documents until there are no more, or the transaction has taken long enough.
+    private func saveSome(
+        _ rest: inout ArraySlice<BulkItem>, _ body: BulkBody,
+        _ transaction: borrowing WriteTransaction, _ answer: inout BulkAnswer
+    ) throws {
+        let end = ContinuousClock.now + Self.longestTransaction
+        while let item = rest.popFirst() {
+            switch item {
+            case .document(let document): try save(document, body, transaction, &answer)
+            case .refused(let refused):
+                if body.isAtomic { throw refused.failure }
+                answer.refuse(refused.id, refused.revision, refused.failure)
+            }
+            guard answer.count <= body.longestAnswer else { throw HTTPFailure.bodyTooLarge }
+            if !body.isAtomic, ContinuousClock.now > end { return }
+        }
     }
 
     /// A user's document with its password hashed, and any other one as it is. Only administrators get here; what

@@ -45,6 +45,36 @@ import Testing
         #expect(site.send("GET", "/db/d499").json["text"] == #"a, ]}"[{"#)
     }
 
+    @Test func `a client's write waits for a part of another one's long request only`() throws {
+        let site = try TestSite()
+        _ = try site.manager.database(named: "db")
+        // Each leaf of a document makes the next one dearer.
+        let leaves = (10_000..<11_800).map { #"{"_id":"a","_rev":"1-\#($0)"}"# }
+        let body = #"{"new_edits":false,"docs":[\#(leaves.joined(separator: ","))]}"#
+        let isDone = Atomic(false)
+        let taken = Mutex((request: Duration.zero, longestWait: Duration.zero))
+        DispatchQueue.concurrentPerform(iterations: 2) { place in
+            let clock = ContinuousClock()
+            if place == 0 {
+                let time = clock.measure {
+                    #expect(site.send("POST", "/db/_bulk_docs", body).status == 201)
+                }
+                isDone.store(true, ordering: .releasing)
+                return taken.withLock { $0.request = time }
+            }
+            var number = 0
+            while !isDone.load(ordering: .acquiring) {
+                number += 1
+                let time = clock.measure { _ = site.send("PUT", "/db/other\(number)", "{}") }
+                taken.withLock { $0.longestWait = max($0.longestWait, time) }
+            }
+        }
+        let (request, longestWait) = taken.withLock { $0 }
+        // On a machine that takes less than that, nothing waits long.
+        if request > .milliseconds(1_500) { #expect(longestWait < request / 4 * 3) }
+        #expect(site.send("GET", "/db/a?open_revs=all").json.array?.count == 1_800)
+    }
+
     @Test(arguments: [
         #"{"new_edits":false,"docs":[{"_id":"a","_rev":"1-abc"}]}"#,
         #"{"docs":[{"_id":"a","_rev":"1-abc"}],"new_edits":false}"#,
