@@ -64,19 +64,21 @@ enum MultipartDocument {
 
     /// The names of the attachments whose content follows, in the order of the text, which the packed form does not keep.
     /// No value is made of more than one entry at a time.
-    private static func following(in text: [UInt8]) -> [String] {
+    static func following(in text: [UInt8]) -> [String] {
         var entries: [UInt8] = []
         forEachMember(of: text) { name, value in
             if name.hasSameBytes(as: "_attachments") { entries = value }
         }
-        var (names, known) = ([String](), NameSet())
+        // Of two entries of one name the last one counts; the place of the first stays empty, since it would take long to close up.
+        var (names, places) = ([String?](), NameMap<Int>())
         forEachMember(of: entries) { name, value in
-            // Of two entries of one name the last one counts.
-            if !known.insert(name).inserted { names.removeAll { $0.hasSameBytes(as: name) } }
+            if let place = places.removeValue(forKey: name) { names[place] = nil }
             let entry = try? PackedValue(parsing: value)
-            if entry?["follows"]?.bool == true { names.append(name) }
+            guard entry?["follows"]?.bool == true else { return }
+            places[name] = names.count
+            names.append(name)
         }
-        return names
+        return names.compactMap { $0 }
     }
 
     /// Calls a closure with the name and the text of each member of an object; with none where a text is something else.
