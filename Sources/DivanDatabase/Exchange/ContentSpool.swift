@@ -99,11 +99,10 @@ extension AttachmentContent {
         if case .bytes(let bytes) = source { bytes.count } else { 0 }
     }
 
-    /// Whether spooled bytes have a digest, `sha1-` or `md5-` with base64.
-    package func hasDigest(_ digest: String) -> Bool {
-        guard case .spooled(let staged) = source else { return false }
-        return digest.hasSameBytes(as: ContentDigests.text(ofMD5: staged.md5))
-            || digest.hasSameBytes(as: staged.key.digest)
+    /// The digests that spooled bytes may be named by, `md5-` and `sha1-` with base64; none of other content.
+    package var spooledDigests: [String] {
+        guard case .spooled(let staged) = source else { return [] }
+        return [ContentDigests.text(ofMD5: staged.md5), staged.key.digest]
     }
 
     /// Whether the bytes are coded by gzip.

@@ -244,29 +244,14 @@ struct PartAssembler {
 
     private static func assembled(_ group: Group) -> WireDocument? {
         guard var document = group.document else { return nil }
-        var open = document.followingNames
+        var open = OpenAttachments(of: document)
         for (headers, content) in group.contents {
-            guard let name = name(headers, content, open, document) else { continue }
-            open.removeAll { $0.utf8.elementsEqual(name.utf8) }
+            let disposition = HeaderParameters(headers["Content-Disposition"] ?? "")
+            guard let name = open.take(disposition["filename"], content.spooledDigests) else {
+                continue
+            }
             document.inlineContents[name] = content
         }
         return document
-    }
-
-    private static func name(
-        _ headers: HTTPHeaders, _ content: AttachmentContent, _ open: [String],
-        _ document: WireDocument
-    ) -> String? {
-        let disposition = HeaderParameters(headers["Content-Disposition"] ?? "")
-        if let name = disposition["filename"],
-            open.contains(where: { $0.utf8.elementsEqual(name.utf8) })
-        {
-            return name
-        }
-        let stubs = document.body["_attachments"]
-        let byDigest = open.first { name in
-            stubs?[name]?["digest"]?.string.map(content.hasDigest) ?? false
-        }
-        return byDigest ?? open.first
     }
 }
