@@ -161,7 +161,8 @@ package struct LocalPeer: ReplicationPeer {
         // The target meets it at what it has, and keeps what it has below.
         let ids = try transaction.history(
             of: revision, in: tree, of: wanted.id, downTo: wanted.possibleAncestors)
-        let known = ids.first { wanted.possibleAncestors.contains($0) }?.generation
+        let possible = Set(wanted.possibleAncestors)
+        let known = ids.first { possible.contains($0) }?.generation
         var contents: NameMap<AttachmentContent> = [:]
         for attachment in document.attachments
         where sendsContents && known.map({ attachment.revisionPosition > $0 }) ?? true {

@@ -78,11 +78,14 @@ extension HTTPPeer {
         }
         var assembler = PartAssembler(database)
         let end = try await read(response, &assembler, asked.count, room: fetchBytes - held)
-        var results: [DocumentID: [FetchedRevision]] = [:]
-        for one in assembler.whole { results[one.id, default: []].append(one) }
+        // Of a document as many revisions may come as are asked for, so each has its own place.
+        var results: [DocumentID: [RevisionID: FetchedRevision]] = [:]
+        for one in assembler.whole where results[one.id]?[one.revision] == nil {
+            results[one.id, default: [:]][one.revision] = one
+        }
         var answer = BulkAnswer(isBroken: end == .broken, byteCount: assembler.byteCount)
         for one in asked {
-            if let found = results[one.id]?.first(where: { $0.revision == one.revision }) {
+            if let found = results[one.id]?[one.revision] {
                 answer.found.append((one, found))
             } else if end != .full {
                 answer.rest.append(one)

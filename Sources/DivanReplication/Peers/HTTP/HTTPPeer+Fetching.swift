@@ -155,6 +155,8 @@ extension HTTPPeer {
     /// any other the target compares the digest, and asks for what it lacks then.
     private func lackingContent(_ document: WireDocument, _ known: [RevisionID]) -> LackingContent?
     {
+        // A server says how long a history is.
+        let known = Set(known)
         let ancestor = document.history?.ids.first { known.contains($0) }?.generation
         var lacking: LackingContent?
         document.body["_attachments"]?.forEachProperty { name, stub in
