@@ -63,6 +63,9 @@ package struct RevisionBlock: Sendable, Equatable {
     /// Whether a revision is a parent in this block, so that it is no leaf of its document.
     package func isParent(_ id: RevisionID) -> Bool { tree.node(id).map { !$0.isLeaf } ?? false }
 
+    /// The revisions that are parents in this block; see ``isParent(_:)``.
+    package var parents: Set<RevisionID> { Set(tree.nodes.lazy.filter { !$0.isLeaf }.map(\.id)) }
+
     /// Tests every invariant listed in the description of ``RevisionBlock``.
     ///
     /// - Throws: `RevisionTree.InvariantViolation` for the first rule found broken.

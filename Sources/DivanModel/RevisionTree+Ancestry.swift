@@ -112,4 +112,26 @@ extension RevisionTree {
         let candidates = leaves.isEmpty ? older : leaves
         return Array(candidates.map(\.id).sorted(by: >).prefix(max(0, limit)))
     }
+
+    /// Returns revisions that any of some missing revisions may descend from, in the time of a few walks through the tree.
+    ///
+    /// What is possible depends on the generation alone: above the lowest leaf it is the leaves below, and the more of
+    /// them the higher it is; up to there it is all revisions below. So of each kind the highest generation says all.
+    ///
+    /// - Parameter ids: Revisions that the tree does not have.
+    /// - Returns: All that ``possibleAncestors(of:limit:)`` returns for each of them.
+    package func possibleAncestors(ofAny ids: some Sequence<RevisionID>) -> Set<RevisionID> {
+        guard let lowest = nodes.lazy.filter(\.isLeaf).map(\.id.generation).min() else { return [] }
+        var (high, low): (RevisionID?, RevisionID?)
+        for id in ids {
+            if id.generation > lowest {
+                high = Swift.max(high ?? id, id)
+            } else {
+                low = Swift.max(low ?? id, id)
+            }
+        }
+        return [high, low].reduce(into: []) { found, id in
+            if let id { found.formUnion(possibleAncestors(of: id)) }
+        }
+    }
 }

@@ -172,7 +172,7 @@ extension ReadTransaction {
     package func missingRevisions(
         of ids: [RevisionID], in tree: RevisionTree, of id: DocumentID
     ) throws -> [RevisionID] {
-        try tree.missingRevisions(of: ids).filter { try !snapshot.isOlder($0, tree, of: id) }
+        try snapshot.leavingOutOlder(tree.missingRevisions(of: ids), tree, of: id)
     }
 
     /// A stored revision of a document.

@@ -66,6 +66,21 @@ extension Snapshot {
         return try olderBlock(number, of: id)?.isParent(revision) ?? false
     }
 
+    /// Those of some revisions that are not in the recent tree which are none of the older ones either, in their order. Each
+    /// block is read once, however many revisions would be in it.
+    func leavingOutOlder(_ revisions: [RevisionID], _ tree: RevisionTree, of id: DocumentID) throws
+        -> [RevisionID]
+    {
+        var parents: [UInt64: Set<RevisionID>] = [:]
+        return try revisions.filter { revision in
+            guard revision.generation < tree.highestCut else { return true }
+            let number = RevisionBlock.number(ofParents: revision.generation)
+            let known = try parents[number] ?? olderBlock(number, of: id)?.parents ?? []
+            parents[number] = known
+            return !known.contains(revision)
+        }
+    }
+
     /// A revision and its ancestors, newest first, at least as far as the recent tree knows them.
     ///
     /// - Parameters:

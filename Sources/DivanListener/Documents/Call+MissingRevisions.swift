@@ -113,10 +113,7 @@ extension Call {
         }
         let missing = revisions.filter { lacking.contains($0) || !$0.isValid }
         guard !missing.isEmpty else { return nil }
-        var ancestors: Set<RevisionID> = []
-        if let tree {
-            for revision in lacking { ancestors.formUnion(tree.possibleAncestors(of: revision)) }
-        }
+        let ancestors = tree?.possibleAncestors(ofAny: lacking) ?? []
         var text = JSONText()
         text.value(.array(missing.map { .string($0.description) }))
         return (text.bytes, ancestors)
