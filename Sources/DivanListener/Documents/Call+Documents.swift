@@ -35,7 +35,22 @@ extension Call {
 
     /// The leaves that descend from a revision, in winner order.
     static func leaves(of revision: RevisionID, in tree: RevisionTree) -> [RevisionID] {
-        tree.leaves.map(\.id).filter { tree.history(of: $0).contains(revision) }
+        guard let start = tree.index(of: revision) else { return [] }
+        let nodes = tree.nodes
+        // What is known of revisions that were passed, so that none is gone through once for each leaf above it.
+        var descends = [Bool?](repeating: nil, count: nodes.count)
+        descends[start] = true
+        func isBelow(_ leaf: Int) -> Bool {
+            var (passed, next): ([Int], Int?) = ([], leaf)
+            while let place = next, descends[place] == nil {
+                passed.append(place)
+                next = nodes[place].parent
+            }
+            let answer = next.flatMap { descends[$0] } ?? false
+            for place in passed { descends[place] = answer }
+            return answer
+        }
+        return nodes.indices.filter { nodes[$0].isLeaf && isBelow($0) }.map { nodes[$0].id }
     }
 
     /// The answer that holds one document.

@@ -61,8 +61,9 @@ struct WantedRevisions: Sendable {
             return
         }
         var given: Set<RevisionID> = []
+        var lowered: NameMap<RevisionID>?
         for named in revisions {
-            let revision = Self.kept(named, in: tree)
+            let revision = Self.kept(named, in: tree, &lowered)
             let leaves = latest ? Call.leaves(of: revision, in: tree) : []
             // Two revisions of one branch have one latest, which is sent once.
             for one in leaves.isEmpty ? [revision] : leaves
@@ -89,12 +90,18 @@ struct WantedRevisions: Sendable {
     }
 
     /// The leaf that a revision means. CouchDB asks for digests of hexadecimal digits in lower case, also
-    /// where the feed told them in upper case, and stops when one is missing.
-    private static func kept(_ revision: RevisionID, in tree: RevisionTree) -> RevisionID {
+    /// where the feed told them in upper case, and stops when one is missing. The leaves by their texts in lower case are made once,
+    /// for the first revision that is not there.
+    private static func kept(
+        _ revision: RevisionID, in tree: RevisionTree, _ lowered: inout NameMap<RevisionID>?
+    ) -> RevisionID {
         guard tree.node(revision) == nil else { return revision }
-        let text = revision.description
-        return tree.leaves.first { $0.id.description.lowercased().hasSameBytes(as: text) }?.id
-            ?? revision
+        // Of two leaves with one text the first one counts, which is set last.
+        let leaves =
+            lowered
+            ?? NameMap(tree.leaves.reversed().map { ($0.id.description.lowercased(), $0.id) })
+        lowered = leaves
+        return leaves[revision.description] ?? revision
     }
 
     private static func answer(
