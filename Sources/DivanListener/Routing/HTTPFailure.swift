@@ -125,6 +125,9 @@ extension HTTPFailure {
     static var diskTooFull: HTTPFailure {
         HTTPFailure(507, "insufficient_storage", "database_dir is too full")
     }
+    static var headTooLarge: HTTPFailure {
+        HTTPFailure(431, "header_too_large", "The header of the request is too large.")
+    }
     static var bodyTooLarge: HTTPFailure {
         HTTPFailure(413, "too_large", "the request entity is too large")
     }

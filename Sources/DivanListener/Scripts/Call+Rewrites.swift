@@ -42,10 +42,11 @@ extension Call {
         let parameters = try RewriteRule.parameters(of: query)
         let start = RewrittenPath(databaseName, name(0))
         for rule in rules {
-            if let target = rule.target(path, request.head.method, parameters, from: start) {
-                try checkLeaving(by: request.head.method, to: target.path)
-                return Rewritten(self, to: target.path.text + target.query)
-            }
+            let target = try rule.target(
+                path, request.head.method, parameters, from: start, limit: site.options.limits.head)
+            guard let target else { continue }
+            try checkLeaving(by: request.head.method, to: target.path)
+            return try Rewritten(self, to: target.path.text + target.query)
         }
         throw HTTPFailure.missing
     }
@@ -107,7 +108,7 @@ extension Call {
         let query =
             try Self.query(result) ?? mark.map { String(text[$0...]) } ?? queryText
         let body = try Self.text("body", result).map { Array($0.utf8) }
-        return Rewritten(self, to: path.text + query) { request in
+        return try Rewritten(self, to: path.text + query) { request in
             request.head.method = method
             request.head.headers = headers
             guard let body else { return }

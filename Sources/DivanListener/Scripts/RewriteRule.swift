@@ -79,18 +79,22 @@ struct RewriteRule {
     ///   - method: The method.
     ///   - parameters: The parameters of the request; see ``parameters(of:)``.
     ///   - start: The path of the design document.
+    ///   - limit: The bytes that what the variables stand for may fill.
     /// - Returns: The target of the new request, as path and query; nil where the rule does not fit.
+    /// - Throws: `HTTPFailure` 431 where they fill more.
     func target(
-        _ path: [String], _ method: String, _ parameters: JSONObject, from start: RewrittenPath
-    ) -> (path: RewrittenPath, query: String)? {
+        _ path: [String], _ method: String, _ parameters: JSONObject, from start: RewrittenPath,
+        limit: Int
+    ) throws -> (path: RewrittenPath, query: String)? {
         let method = method == "HEAD" ? "GET" : method
         guard self.method == Self.star || self.method.hasSameBytes(as: method),
             let (bound, rest) = bind(path)
         else { return nil }
         var bindings = bound
         for (name, value) in parameters where bindings[name] == nil { bindings[name] = value }
+        var room = Room(left: limit)
         var final = bindings
-        for (name, value) in query { final[name] = filled(value, bindings) }
+        for (name, value) in query { final[name] = try filled(value, bindings, &room) }
         final[Self.star] = bindings[Self.star]
         var target = start
         for part in to {
@@ -98,7 +102,9 @@ struct RewriteRule {
             // Above the root is the root.
             case .word(let word): _ = target.follow(word)
             case .variable(let name):
-                target.append(final[name].map(Self.text) ?? "undefined")
+                let text = final[name].map(Self.text) ?? "undefined"
+                try room.take(text)
+                target.append(text)
             case .star:
                 for name in rest { target.append(name) }
                 return (target, Self.queryText(final))
@@ -124,13 +130,32 @@ struct RewriteRule {
     }
 
     /// A value of `query` with its variables filled in: one that is a variable, or an array that has some.
-    private func filled(_ value: JSONValue, _ bindings: JSONObject) -> JSONValue {
+    private func filled(_ value: JSONValue, _ bindings: JSONObject, _ room: inout Room) throws
+        -> JSONValue
+    {
+        func fill(_ item: JSONValue) throws -> JSONValue {
+            guard let text = item.string, let found = variable(text, bindings) else { return item }
+            try room.take(Self.text(found))
+            return found
+        }
         switch value {
-        case .string(Self.star): bindings[Self.star] ?? value
-        case .string(let text): variable(text, bindings) ?? value
-        case .array(let items):
-            .array(items.map { item in item.string.flatMap { variable($0, bindings) } ?? item })
-        default: value
+        case .string(Self.star):
+            guard let found = bindings[Self.star] else { return value }
+            try room.take(Self.text(found))
+            return found
+        case .array(let items): return .array(try items.map(fill))
+        default: return try fill(value)
+        }
+    }
+
+    /// What is left of the bytes that variables may fill: a rule can name one as often as a design document is long, and what it
+    /// makes is a rule's to fill in again.
+    private struct Room {
+        var left: Int
+
+        mutating func take(_ text: String) throws {
+            left -= text.utf8.count
+            guard left >= 0 else { throw HTTPFailure.headTooLarge }
         }
     }
 

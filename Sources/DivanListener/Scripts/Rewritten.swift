@@ -13,10 +13,18 @@ struct Rewritten: Error {
     ///   - call: The call.
     ///   - target: Where the request goes.
     ///   - edit: What else is changed.
-    init(_ call: Call, to target: String, _ edit: (inout ListenerRequest) -> Void = { _ in }) {
+    /// - Throws: `HTTPFailure` 431 where the target or the header fields are longer than a client's head may be. Else a rule
+    ///   that doubles a parameter would do so at each rewriting.
+    init(_ call: Call, to target: String, _ edit: (inout ListenerRequest) -> Void = { _ in }) throws
+    {
         var request = call.request
         request.head.target = target
         edit(&request)
+        let limit = call.site.options.limits.head
+        let fields = request.head.headers.reduce(0) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count
+        }
+        guard target.utf8.count <= limit, fields <= limit else { throw HTTPFailure.headTooLarge }
         // Whatever the header fields say now.
         request.identity = .known(call.user)
         self.request = request

@@ -146,8 +146,7 @@ final class Exchange: Sendable {
             state.headSize = size + 64 * fields.count
         }
         if size > server.limits.head {
-            return refuse(
-                HTTPFailure(431, "header_too_large", "The header of the request is too large."))
+            return refuse(.headTooLarge)
         }
         guard method != nil, target != nil else {
             return refuse(

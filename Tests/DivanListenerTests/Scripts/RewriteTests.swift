@@ -175,6 +175,33 @@ import Testing
         #expect(get("/step/1").json["n"] == 1)
     }
 
+    @Test func `a rule that doubles a parameter is refused before it is longer than a head may be`()
+        throws
+    {
+        try save([["from": "x", "to": "_rewrite/x", "query": ["key": [":key", ":key"]]]])
+        let doubled = get("/x?key=1")
+        #expect(doubled.status == 431)
+        #expect(doubled.json["error"] == "header_too_large")
+        // At once as much as the design document is long, in the path, the query or by other names.
+        let long = String(repeating: "1", count: 5_000)
+        for rule in [
+            ["from": "x", "to": .string(String(repeating: "/:key", count: 1_000))],
+            [
+                "from": "x", "to": "../..",
+                "query": ["key": .array(Array(repeating: ":key", count: 1_000))],
+            ],
+            [
+                "from": "x", "to": "../..",
+                "query": .object(JSONObject((0..<1_000).map { ("p\($0)", ":key") })),
+            ],
+        ] as [JSONValue] {
+            try save([rule])
+            #expect(get("/x?key=\(long)").status == 431)
+        }
+        try save([["from": "x", "to": "_view/byN", "query": ["key": ":key", "keys": [":key"]]]])
+        #expect(get("/x?key=\(long)").status != 431)
+    }
+
     @Test func `without rewrites there is nothing to follow`() throws {
         _ = try database.put("_design/d", ["views": [:]], parent: nil)
         let answer = get("/a")
