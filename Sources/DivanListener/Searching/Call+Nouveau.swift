@@ -105,6 +105,7 @@ extension Call {
             guard let list = list.array else {
                 throw HTTPFailure.queryParse("range values must be lists of objects")
             }
+            try SearchArguments.checkRanges(ranges.count + list.count)
             for item in list {
                 guard let item = item.object, let label = item["label"]?.string else {
                     throw HTTPFailure.queryParse(

@@ -168,6 +168,7 @@ extension Call {
         var ranges: [SearchQuery.Range] = []
         for (field, labels) in fields {
             guard let labels = labels.object else { throw SearchArguments.invalid("ranges") }
+            try SearchArguments.checkRanges(ranges.count + labels.count)
             for (label, range) in labels {
                 guard let text = range.string else { throw SearchArguments.invalid("ranges") }
                 ranges.append(

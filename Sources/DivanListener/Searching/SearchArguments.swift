@@ -97,6 +97,18 @@ struct SearchArguments {
         }
     }
 
+    /// The most ranges that are counted, of all fields together: each is asked of every hit, too.
+    private static let mostRanges = 1_024
+
+    /// Refuses too many ranges.
+    static func checkRanges(_ count: Int) throws {
+        guard count <= mostRanges else {
+            throw HTTPFailure.badRequest(
+                "`ranges` may have \(mostRanges) labels in all; ask for others in another search."
+            )
+        }
+    }
+
     /// The refusal of a value.
     static func invalid(_ name: String) -> HTTPFailure {
         .queryParse("Invalid value for \(name).")

@@ -135,6 +135,22 @@ struct SearchTests {
         #expect(asked("drilldown", #"[["n","1"],["n","2"]]"#).json["total_rows"] == 2)
     }
 
+    @Test func `ranges are bounded over all fields`() throws {
+        let site = try site()
+        for (index, open, close) in [("_search/i", "{", "}"), ("_nouveau/i", "[", "]")] {
+            func asked(_ count: Int) -> TestAnswer {
+                let labels = (0..<count / 2).map {
+                    open == "{" ? #""\#($0)":"[1 TO 2]""# : #"{"label":"\#($0)","min":1,"max":2}"#
+                }
+                let list = open + labels.joined(separator: ",") + close
+                return site.send(
+                    "POST", index, "{\"q\":\"*:*\",\"ranges\":{\"n\":\(list),\"m\":\(list)}}")
+            }
+            #expect(asked(1_024).status == 200, "\(index)")
+            #expect(asked(1_026).status == 400, "\(index)")
+        }
+    }
+
     @Test func `hits of Nouveau are sorted by their IDs`() throws {
         let site = try site()
         for (sort, id) in [("_id", "d0"), ("-_id", "d9")] {
