@@ -78,7 +78,7 @@ extension WriteContext {
         }
         var final: JSONObject = [:]
         let pending = content.pending ?? PendingAttachments()
-        var known: NameMap<JSONObject>?
+        var known = KnownContents(id)
         for (name, stub) in stubs where !pending.replacesStub(name) {
             try checkName(name, isNew: rules.isNewStub(name), id)
             guard case .object(let stub) = stub else {
@@ -113,7 +113,7 @@ extension WriteContext {
     /// A stub as it is stored: with its digest and its revision position, its content here.
     private func resolve(
         _ given: JSONObject, _ name: String, _ id: DocumentID, _ rules: AttachmentRules,
-        _ known: inout NameMap<JSONObject>?
+        _ known: inout KnownContents
     ) throws -> JSONObject {
         var stub = given
         if !rules.isExisting, !rules.isMerge {
@@ -143,9 +143,8 @@ extension WriteContext {
         }
         // Clients know content by its MD5, also where they give it another name or take it from an older revision.
         if let md5 = stub["digest"]?.string, md5.hasBytePrefix("md5-") {
-            let all = try known ?? snapshot.knownStubs(of: id)
-            known = all
-            if let other = all[md5] { for key in Self.keptForm { stub[key] = other[key] } }
+            let other = try known.stub(withMD5: md5, in: snapshot)
+            if let other { for key in Self.keptForm { stub[key] = other[key] } }
         }
         let label = DatabaseError.label(ofAttachment: name)
         if rules.allowsMissing {
@@ -155,7 +154,7 @@ extension WriteContext {
         guard let key = stub["digest"]?.string.flatMap(AttachmentKey.init(ofStub:)) else {
             throw DatabaseError.attachmentUnknown(label, id)
         }
-        if rules.isLimitedToOwnContents, try !snapshot.isReferenced(key, by: id) {
+        if rules.isLimitedToOwnContents, try !known.contains(key, in: snapshot) {
             throw DatabaseError.attachmentUnknown(label, id)
         }
         guard let length = snapshot.core.attachments.length(of: key) else {
@@ -294,16 +293,6 @@ extension WriteContext {
 }
 
 extension Snapshot {
-    /// Whether a stored revision of a document refers to a content.
-    func isReferenced(_ key: AttachmentKey, by id: DocumentID) throws -> Bool {
-        try record(id)?.tree.nodes.contains { node in
-            guard let sequence = node.sequence else { return false }
-            return try reader.contains(
-                key: AttachmentReference.rowKey(key, sequence).span,
-                in: core.stores.attachmentReferences)
-        } ?? false
-    }
-
     /// Whether any stored revision refers to a content.
     func isReferenced(_ key: AttachmentKey) throws -> Bool {
         let cursor = try reader.cursor(in: core.stores.attachmentReferences)
