@@ -109,9 +109,7 @@ extension Call {
         let isNarrowed = hidesDocuments || box != nil
         if isNarrowed { (query.skip, query.limit) = (0, nil) }
         if query.updateMode == .before { try checkDisk(for: view) }
-        let result = try query.run()
-        // They stay until the client has the last one.
-        try reserve(result.heldBytes)
+        let result = try rows(of: query)
         var listing = ViewListing(self, result, isReduced: isReduced)
         listing.box = box
         if isNarrowed { (listing.toSkip, listing.left) = (skip, limit ?? .max) }
@@ -127,6 +125,29 @@ extension Call {
             listing.format = format
         }
         return listing
+    }
+
+    /// Runs a query, and reserves memory for its rows while they are found: of one key that is asked for many times there may be
+    /// any number. They stay until the client has the last one.
+    ///
+    /// - Throws: `HTTPFailure` 413 where they could never fit, 503 when there was no room in time.
+    private func rows(of query: ViewQuery) throws -> QueryResult {
+        let (memory, budget) = (memory, site.memory)
+        @Sendable func grow(to bytes: Int) throws {
+            try memory.grow(to: bytes, in: budget, orThrow: .rowsTooLarge)
+        }
+        var query = query
+        query.willHold = grow
+        while true {
+            do {
+                let result = try query.run()
+                try grow(to: result.heldBytes)
+                memory.shrink(to: result.heldBytes)
+                return result
+            } catch let missing as RequestMemory.NoRoom {
+                try reserve(missing.bytes)
+            }
+        }
     }
 
     /// Refuses to bring an index up to date where more of the disk is used than is configured.

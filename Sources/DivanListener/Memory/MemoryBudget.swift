@@ -190,16 +190,26 @@ package final class MemoryReservation: Sendable {
 
     deinit { budget.release(bytes.load(ordering: .acquiring)) }
 
-    /// Gives back three quarters.
-    fileprivate func keepQuarter() {
+    fileprivate var count: Int { bytes.load(ordering: .acquiring) }
+
+    /// Takes over the bytes of another reservation of the same budget.
+    fileprivate func absorb(_ other: MemoryReservation) {
+        bytes.add(other.bytes.exchange(0, ordering: .acquiringAndReleasing), ordering: .releasing)
+    }
+
+    /// Gives back all but so many bytes.
+    fileprivate func shrink(to kept: Int) {
         let whole = bytes.load(ordering: .acquiring)
-        guard
+        guard kept < whole,
             bytes.compareExchange(
-                expected: whole, desired: whole / 4, ordering: .acquiringAndReleasing
+                expected: whole, desired: kept, ordering: .acquiringAndReleasing
             ).exchanged
         else { return }
-        budget.release(whole - whole / 4)
+        budget.release(whole - kept)
     }
+
+    /// Gives back three quarters.
+    fileprivate func keepQuarter() { shrink(to: count / 4) }
 }
 
 /// What one request has reserved. The call has it, and so has the producer of its answer.
@@ -221,6 +231,46 @@ package final class RequestMemory: Sendable {
             throw HTTPFailure.bodyTooLarge
         } catch .tooBusy {
             throw HTTPFailure.noMemory
+        }
+    }
+}
+
+// What grows while it is found, so that its size is not known before.
+extension RequestMemory {
+    /// There is no room for more at the moment, beside what the request has. It lets go of all that it holds, reserves so many
+    /// bytes in turn and begins again: one that waited with what it has could wait for another one that does the same.
+    struct NoRoom: Error {
+        let bytes: Int
+    }
+
+    /// Reserves more, beside what is reserved, so that it comes to so many bytes; twice as much where there is room, so that it is
+    /// seldom asked for. It does not wait.
+    ///
+    /// - Parameters:
+    ///   - bytes: What is held by now.
+    ///   - budget: What it is reserved from.
+    ///   - refusal: What to throw where it could never fit.
+    /// - Throws: ``NoRoom``, and `refusal`.
+    func grow(to bytes: Int, in budget: MemoryBudget, orThrow refusal: HTTPFailure) throws {
+        guard bytes > MemoryBudget.free else { return }
+        guard bytes <= budget.capacity else { throw refusal }
+        try reservation.withLock { held in
+            let former = held?.count ?? 0
+            guard bytes > former else { return }
+            let wanted = min(2 * bytes, budget.capacity)
+            guard
+                let more = budget.tryReserve(wanted - former) ?? budget.tryReserve(bytes - former)
+            else { throw NoRoom(bytes: wanted) }
+            guard let held else { return held = more }
+            held.absorb(more)
+        }
+    }
+
+    /// Gives back all but so many bytes.
+    func shrink(to bytes: Int) {
+        reservation.withLock { held in
+            guard bytes > MemoryBudget.free else { return held = nil }
+            held?.shrink(to: bytes)
         }
     }
 }

@@ -131,6 +131,13 @@ extension HTTPFailure {
     static var bodyTooLarge: HTTPFailure {
         HTTPFailure(413, "too_large", "the request entity is too large")
     }
+    static var rowsTooLarge: HTTPFailure {
+        HTTPFailure(
+            413, "too_large",
+            "The rows take more memory than there is for requests; ask for fewer with `limit` or a "
+                + "range, or with fewer `keys`."
+        )
+    }
     static func attachmentTooLarge(_ name: String) -> HTTPFailure {
         HTTPFailure(
             413, "attachment_too_large",

@@ -59,17 +59,20 @@ extension IndexRun {
     }
 
     /// The groups of a range: each is found from its first row, and skipped as a whole.
-    func groups(_ index: IndexReader, _ range: RowRange) throws -> [QueryRow] {
-        var groups: [QueryRow] = []
+    func addGroups(
+        to groups: inout [QueryRow], _ index: IndexReader, _ range: RowRange
+    ) throws {
+        let former = groups.count
         var rest = range
         // Without a filter no more groups than wanted need be reduced.
         let isWindowed = query.filter != nil || query.sort != nil
         let wanted = isWindowed ? Int.max : query.skip.addingSaturated(query.limit ?? .max)
-        while groups.count < wanted, let key = try firstKey(index, rest) {
+        while groups.count - former < wanted, let key = try firstKey(index, rest) {
             let (group, name) = group(of: key)
             let inside = group.clamped(to: range)
             let value = try reducer.flatMap { try valueOrFailure(index, [inside], $0) }
             groups.append(made(name, value))
+            if groups.count % 1_024 == 0 { try query.willHold?(groups.count * QueryRow.madeBytes) }
             if query.descending {
                 rest.upper = inside.lower
             } else {
@@ -77,7 +80,6 @@ extension IndexRun {
                 rest.lower = end
             }
         }
-        return groups
     }
 
     private func firstKey(_ index: IndexReader, _ range: RowRange) throws -> JSONValue? {

@@ -24,7 +24,8 @@ struct IndexRun {
         var rows: [QueryRow]
         var offset: Int?
         if query.grouping != .none {
-            rows = try ranges.flatMap { try groups(index, $0) }
+            rows = []
+            for range in ranges { try addGroups(to: &rows, index, range) }
             rows = windowed(rows)
         } else if let reducer {
             rows = try reduce(index, ranges, reducer)
@@ -48,7 +49,7 @@ struct IndexRun {
         let isWindowed = query.filter != nil || query.sort != nil
         var skip = isWindowed ? 0 : query.skip
         let limit = isWindowed ? Int.max : query.limit ?? .max
-        var found = IndexedRowCollector(coder, core: snapshot.core)
+        var found = IndexedRowCollector(coder, core: snapshot.core, query.willHold)
         let flag = CancellationFlag.current
         for range in ranges where found.count < limit {
             if ranges.count > 1, skip > 0 {

@@ -115,13 +115,21 @@ struct IndexedRowCollector {
 
     private let coder: RowKeyCoder
     private let core: DatabaseCore
+    /// Is told what the rows take, whenever a block is full.
+    private let willHold: ((_ bytes: Int) throws -> Void)?
+    /// The bytes of the blocks that are full.
+    private var blockBytes = 0
     private var bytes: [UInt8] = []
     private var places: [IndexedRow.Place] = []
     private var collected: [IndexedRow] = []
 
-    init(_ coder: RowKeyCoder, core: DatabaseCore) {
+    init(
+        _ coder: RowKeyCoder, core: DatabaseCore,
+        _ willHold: ((_ bytes: Int) throws -> Void)? = nil
+    ) {
         self.coder = coder
         self.core = core
+        self.willHold = willHold
     }
 
     /// How many rows there are.
@@ -129,7 +137,7 @@ struct IndexedRowCollector {
 
     /// Adds a row of an index.
     ///
-    /// - Throws: `IndexCorruption` when its key is no key.
+    /// - Throws: `IndexCorruption` when its key is no key, and what is thrown where the rows take too much memory.
     mutating func append(key: Span<UInt8>, value: Span<UInt8>) throws {
         var keyEnd = coder.start(in: key)
         do { try coder.skip(key, at: &keyEnd) } catch {
@@ -144,7 +152,9 @@ struct IndexedRowCollector {
         places.append(
             IndexedRow.Place(
                 start: start, keyEnd: start + keyEnd, rowEnd: start + key.count, end: bytes.count))
-        if bytes.count >= Self.blockSize { closeBlock() }
+        guard bytes.count >= Self.blockSize else { return }
+        closeBlock()
+        try willHold?(blockBytes + count * MemoryLayout<QueryRow>.stride)
     }
 
     /// Returns the rows.
@@ -154,6 +164,7 @@ struct IndexedRowCollector {
     }
 
     private mutating func closeBlock() {
+        blockBytes += bytes.count
         let block = IndexedRow.Block(bytes: bytes, coder: coder, core: core)
         collected.reserveCapacity(collected.count + places.count)
         for place in places { collected.append(IndexedRow(block, place)) }

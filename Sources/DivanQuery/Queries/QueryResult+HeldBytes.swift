@@ -6,9 +6,13 @@ extension QueryResult {
         reduce(0) { total, row in
             switch row.content {
             case .index(let row): total + MemoryLayout<QueryRow>.stride + row.byteCount
-            // A key or a group of a few values.
-            case .made: total + MemoryLayout<QueryRow>.stride + 256
+            case .made: total + QueryRow.madeBytes
             }
         }
     }
+}
+
+extension QueryRow {
+    /// What a row takes that is made of a key or a group of a few values.
+    static let madeBytes = MemoryLayout<QueryRow>.stride + 256
 }

@@ -109,6 +109,8 @@ public struct ViewQuery: Sendable {
     public var updateMode = UpdateMode.before
     /// Makes what a row or group has for a value whose reduction failed, of the failure's text; nil to throw it.
     package var valueOfFailure: (@Sendable (_ reason: String) -> JSONValue)?
+    /// Is told, while rows are collected, how many bytes those so far take in memory, and throws where that is too many.
+    package var willHold: (@Sendable (_ bytes: Int) throws -> Void)?
     /// For a query of all documents: which of them.
     public var allDocumentsMode = AllDocumentsMode.allDocuments
     /// Keeps the rows for which it returns true. `skip` and `limit` count those.
