@@ -13,6 +13,7 @@ struct KnownContents {
     private var stubs: NameMap<JSONObject>?
     private var sequences: [SequenceNumber]?
     private var found: [AttachmentKey: Bool] = [:]
+    private var awaited: [AttachmentKey: Bool] = [:]
 
     /// Asks nothing yet.
     init(_ id: DocumentID) { self.id = id }
@@ -32,6 +33,14 @@ struct KnownContents {
         let isThere = try snapshot.isReferenced(key, byAnyOf: all)
         found[key] = isThere
         return isThere
+    }
+
+    /// Whether a stored revision, of any document, lacks a content that a peer may bring.
+    mutating func awaits(_ key: AttachmentKey, in snapshot: Snapshot) throws -> Bool {
+        if let known = awaited[key] { return known }
+        let isAwaited = try snapshot.isAwaited(key)
+        awaited[key] = isAwaited
+        return isAwaited
     }
 }
 

@@ -160,7 +160,7 @@ extension WriteContext {
         guard let length = snapshot.core.attachments.length(of: key) else {
             stub["revpos"] = revisionPosition(given, rules)
             // An edit may refer to content that a revision here still waits for; a merge does.
-            let isAwaited = try !rules.isExisting && snapshot.isAwaited(key)
+            let isAwaited = try !rules.isExisting && known.awaits(key, in: snapshot)
             guard rules.isDeferring || isAwaited, (try? AttachmentMetadata(stub)) != nil else {
                 throw DatabaseError.attachmentUnknown(label, id)
             }
