@@ -39,7 +39,7 @@ typedef struct {
     int is_short;
     // How often a wanted page was not in the mapping since SQLite last looked at a new state of the file.
     unsigned missing;
-    // At least as long as the mapping; 0 while there is none.
+    // At least as long as the mapping that `fetch` has made, as far as is known; 0 where that has made none.
     sqlite3_int64 mapped;
     // Where the part of the file ends that belongs to the state which a writer changes.
     sqlite3_int64 end;
@@ -47,8 +47,16 @@ typedef struct {
     int has_written;
 } mapping;
 
-// Of the log's index and its locks, as SQLite's description of the format has them.
-enum { WRITE_LOCK = 0, INDEX_REGION = 32768, PAGE_SIZE_AT = 14, PAGE_COUNT_AT = 20 };
+// Of the log's index and its locks, as SQLite's description of the format has them: the index begins with two copies of
+// its header.
+enum {
+    WRITE_LOCK = 0,
+    INDEX_REGION = 32768,
+    INDEX_HEADER = 48,
+    IS_MADE_AT = 12,
+    PAGE_SIZE_AT = 14,
+    PAGE_COUNT_AT = 20
+};
 #define NO_END 0x7fffffffffffffffLL
 
 static sqlite3_vfs *real;
@@ -127,10 +135,14 @@ static sqlite3_int64 end_of_state(sqlite3_file *file, mapping *own) {
     sqlite3_int64 size = size_of(file, own);
     void volatile *index = NULL;
     if (own->real->xShmMap(file, 0, INDEX_REGION, 0, &index) != SQLITE_OK || !index) return size;
+    char header[2 * INDEX_HEADER];
+    memcpy(header, (const char *)index, sizeof header);
+    // Copies that differ, or are none yet, are made anew under the lock, from a log of any length.
+    if (memcmp(header, header + INDEX_HEADER, INDEX_HEADER) != 0 || !header[IS_MADE_AT]) return NO_END;
     uint16_t page_size;
     uint32_t count;
-    memcpy(&page_size, (const char *)index + PAGE_SIZE_AT, sizeof page_size);
-    memcpy(&count, (const char *)index + PAGE_COUNT_AT, sizeof count);
+    memcpy(&page_size, header + PAGE_SIZE_AT, sizeof page_size);
+    memcpy(&count, header + PAGE_COUNT_AT, sizeof count);
     // The largest size does not fit, and stands there as 1. A log without a commit has no count.
     sqlite3_int64 end = (sqlite3_int64)count * (page_size == 1 ? 65536 : page_size);
     return end > 0 && end < size ? end : size;
@@ -139,6 +151,8 @@ static sqlite3_int64 end_of_state(sqlite3_file *file, mapping *own) {
 static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
     mapping *own = mapping_of(file);
     int code = own->real->xShmLock(file, offset, count, flags);
+    // SQLite goes on where a lock could not be given back.
+    if (offset == WRITE_LOCK && !(flags & SQLITE_SHM_LOCK)) own->end = NO_END;
     if (code != SQLITE_OK) return code;
     if (offset != WRITE_LOCK) {
         int begins = flags & SQLITE_SHM_LOCK && flags & SQLITE_SHM_SHARED;
@@ -146,8 +160,6 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
     } else if (flags & SQLITE_SHM_LOCK) {
         own->has_written = 1;
         own->end = end_of_state(file, own);
-    } else {
-        own->end = NO_END;
     }
     return SQLITE_OK;
 }
@@ -159,9 +171,9 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
         // It has told the limit before.
         own->limit = -1;
         code = own->real->xFileControl(file, operation, &own->limit);
-        // A mapping was made anew, of whatever the file has now.
-        if (own->mapped) own->mapped = NO_END;
     }
+    // The default file system makes the mapping anew itself then, of whatever the file has.
+    if (operation == SQLITE_FCNTL_MMAP_SIZE || operation == SQLITE_FCNTL_SIZE_HINT) own->mapped = NO_END;
     return code;
 }
 
