@@ -20,12 +20,17 @@ package final class DatabaseRegistry: Sendable {
         fileprivate let core: DatabaseCore
     }
 
-    private struct Entry {
-        var core: DatabaseCore
-        var handles: Int
+    private struct Open {
+        var cores: [FileIdentity: DatabaseCore] = [:]
+        /// How many handles each core has, also one whose directory was deleted.
+        var handles: [ObjectIdentifier: Int] = [:]
+
+        mutating func remove(_ core: DatabaseCore, at identity: FileIdentity) {
+            if cores[identity] === core { cores[identity] = nil }
+        }
     }
 
-    private let entries = Mutex<[FileIdentity: Entry]>([:])
+    private let table = Mutex(Open())
 
     /// Opens a directory, or shares it when it is open; then `sharesAnyKey` says that its key does not
     /// matter.
@@ -67,9 +72,10 @@ package final class DatabaseRegistry: Sendable {
         let core = try DatabaseCore(
             name: name, directory: directory,
             options: options.unlocked(directory.access.dataKey))
-        let isFirst = entries.withLock { entries in
-            guard entries[directory.identity] == nil else { return false }
-            entries[directory.identity] = Entry(core: core, handles: 1)
+        let isFirst = table.withLock { open in
+            guard open.cores[directory.identity] == nil else { return false }
+            open.cores[directory.identity] = core
+            open.handles[ObjectIdentifier(core)] = 1
             return true
         }
         if isFirst { return handle(name, directory.identity, core, options, manager) }
@@ -91,27 +97,29 @@ package final class DatabaseRegistry: Sendable {
     }
 
     func release(_ registration: Registration) {
-        let core: DatabaseCore? = entries.withLock { entries in
-            guard var entry = entries[registration.identity], entry.core === registration.core
-            else { return nil }
-            entry.handles -= 1
-            entries[registration.identity] = entry.handles == 0 ? nil : entry
-            return entry.handles == 0 ? entry.core : nil
+        let core = registration.core
+        let isLast = table.withLock { open in
+            guard let handles = open.handles[ObjectIdentifier(core)] else { return false }
+            open.handles[ObjectIdentifier(core)] = handles > 1 ? handles - 1 : nil
+            guard handles == 1 else { return false }
+            open.remove(core, at: registration.identity)
+            return true
         }
-        core?.close()
+        if isLast { core.close() }
     }
 
     /// Removes a core that was closed for all of its handles.
     func forget(_ core: DatabaseCore, at identity: FileIdentity) {
-        entries.withLock { entries in
-            if entries[identity]?.core === core { entries[identity] = nil }
+        table.withLock { open in
+            open.handles[ObjectIdentifier(core)] = nil
+            open.remove(core, at: identity)
         }
     }
 
     /// Whether a directory is open in this process.
     package func isOpen(_ path: String) -> Bool {
         guard let identity = Files.identity(of: path) else { return false }
-        return entries.withLock { $0[identity].map { !$0.core.isClosed } ?? false }
+        return table.withLock { $0.cores[identity].map { !$0.isClosed } ?? false }
     }
 
     private func share(
@@ -119,16 +127,15 @@ package final class DatabaseRegistry: Sendable {
         _ sharesAnyKey: Bool
     ) throws -> Database? {
         guard let identity = Files.identity(of: path) else { return nil }
-        let found: DatabaseCore? = entries.withLock { entries in
-            guard var entry = entries[identity] else { return nil }
-            // A deleted directory's inode may be used again for a new one.
-            guard !entry.core.isClosed, entry.core.directory?.isInPlace == true else {
-                entries[identity] = nil
+        let found: DatabaseCore? = table.withLock { open in
+            guard let core = open.cores[identity] else { return nil }
+            // A deleted directory's inode may be used again for a new one. Its own handles close the core.
+            guard !core.isClosed, core.directory?.isInPlace == true else {
+                open.cores[identity] = nil
                 return nil
             }
-            entry.handles += 1
-            entries[identity] = entry
-            return entry.core
+            open.handles[ObjectIdentifier(core), default: 0] += 1
+            return core
         }
         guard let found else { return nil }
         guard options.readOnly || !found.options.readOnly else {
