@@ -36,6 +36,14 @@ struct KeyRanges: Equatable, Sendable {
         return KeyRanges(common)
     }
 
+    /// The keys that are in all of some, of which there is one at least: by halves, since each may have as many ranges as
+    /// there are others.
+    static func common(to all: ArraySlice<KeyRanges>) -> KeyRanges {
+        guard all.count > 1 else { return all.first ?? KeyRanges([.all]) }
+        let middle = all.startIndex + all.count / 2
+        return common(to: all[..<middle]).intersection(common(to: all[middle...]))
+    }
+
     /// The range from the beginning of the first to the end of the last.
     var span: KeyRanges {
         guard let first = ranges.first, let last = ranges.last else { return self }

@@ -72,8 +72,9 @@ struct Planner {
     {
         var paths: [AccessPath] = []
         var rows = 0
+        let restSize = QueryConstraint.all(rest).size
         for alternative in alternatives {
-            guard try counts.mayPlan(conditions: rest.count + 1) else { return nil }
+            guard try counts.mayPlan(restSize + alternative.size) else { return nil }
             let access = try cheapest(.all(rest + [alternative]))
             if case .documents(idRange) = access.path { return nil }
             if case .nothing = access.path { continue }
@@ -131,8 +132,10 @@ struct Planner {
             return [price].compactMap { $0 }
         }
         // Without a condition on elements, documents without elements would be missed.
-        return try elements.filter { index.map.components.contains($0.0) }
-            .compactMap { try price(index, by: properties + [$0], of: conjuncts.count) }
+        return try elements.filter { index.map.components.contains($0.0) }.compactMap { element in
+            guard try counts.mayPlan(properties.count + element.1.count) else { return nil }
+            return try price(index, by: properties + [element], of: conjuncts.count)
+        }
     }
 
     /// The ranges that conditions leave of an index, and how many rows they have.
@@ -152,6 +155,7 @@ struct Planner {
             access.fixedComponents = .max
         }
         var rows = 0
+        counts.charge(access.ranges.count)
         for range in access.ranges { rows += try self.count(range, of: access) }
         return PricedAccess(path: .index(access), rows: rows)
     }
@@ -210,18 +214,21 @@ private final class PlannedCounts {
     }
 
     var known: [Key: Int] = [:]
-    /// How many conditions may still be looked at for the sake of alternatives: each of these looks at the other conditions,
-    /// too. A query of thousands of each is answered by the ways that were found until then.
-    private var conditionsLeft = 200_000
+    /// How many values and ranges may still be looked at for the sake of alternatives: each of these looks at those of the
+    /// other conditions, too. A query of thousands of each is answered by the ways that were found until then.
+    private var left = 200_000
 
-    /// Whether some more conditions may be looked at.
+    /// Whether some more values may be looked at.
     ///
     /// - Throws: `CancellationError`, if the query is cancelled.
-    func mayPlan(conditions count: Int) throws -> Bool {
+    func mayPlan(_ count: Int) throws -> Bool {
         try CancellationFlag.check()
-        conditionsLeft -= count
-        return conditionsLeft >= 0
+        charge(count)
+        return left > 0
     }
+
+    /// Notes ranges that are kept and counted.
+    func charge(_ count: Int) { left = left.subtractingSaturated(count) }
 }
 
 /// Narrows an index down by conditions on its components, one after the other.
@@ -253,7 +260,7 @@ private struct KeyNarrowing {
                 continue
             }
             let common = here.map { coder.ranges(of: $0) }
-            var inside = common.dropFirst().reduce(common[0]) { $0.intersection($1) }
+            var inside = KeyRanges.common(to: common[...])
             if prefixes.count > 1, prefixes.count * inside.ranges.count > Self.mostPrefixes {
                 // A document may lie between the ranges.
                 inside = inside.span

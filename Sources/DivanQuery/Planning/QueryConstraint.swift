@@ -27,6 +27,15 @@ indirect enum QueryConstraint: Sendable {
         }
     }
 
+    /// How many conditions it has, and values in these.
+    var size: Int {
+        switch self {
+        case .anything, .nothing: 1
+        case .inside(_, let intervals): 1 + intervals.count
+        case .all(let parts), .any(let parts): parts.reduce(1) { $0 + $1.size }
+        }
+    }
+
     /// The conjuncts that are on one property each.
     var conditions: [(IndexComponent, [ValueInterval])] {
         conjuncts.compactMap { conjunct in

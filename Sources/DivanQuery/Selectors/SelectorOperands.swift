@@ -33,6 +33,8 @@ struct SelectorOperands: Sendable {
         guard let keys else {
             return list.allSatisfy { operand in value.containsElement(operand.isEqual(to:)) }
         }
+        // No two are equal.
+        guard value.count >= keys.count else { return false }
         var missing = keys
         return value.containsElement { element in
             missing.remove(Self.key(of: element))

@@ -91,6 +91,44 @@ import Testing
         #expect(try query.run().count == 300)
     }
 
+    @Test func `a long list of values beside alternatives is not looked at for each of them`()
+        throws
+    {
+        let database = try filled()
+        try database.createIndex(PropertyIndex(on: "a"))
+        try database.createIndex(PropertyIndex(on: "b", "a"))
+        let alternatives: [JSONValue] = (0..<5_000).map { ["b": .integer(Int64($0)), "c": 1] }
+        let absent = try database.find(selector: [
+            "a": ["$in": numbers(1_000..<11_000)], "$or": .array(alternatives),
+        ])
+        #expect(try absent.run().isEmpty)
+        let present = try database.find(selector: [
+            "a": ["$in": numbers(0..<10_000)], "$or": .array(alternatives),
+        ])
+        #expect(try present.run().count == 600)
+    }
+
+    @Test func `thousands of conditions on one property are joined by halves`() throws {
+        let database = try filled()
+        try database.createIndex(PropertyIndex(on: "a"))
+        let unequal: [JSONValue] = (20..<8_000).map { ["a": ["$ne": .integer(Int64($0))]] }
+        #expect(try database.find(selector: ["$and": .array(unequal)]).run().count == 300)
+    }
+
+    @Test func `many elements of an array are looked at with other conditions up to a bound`()
+        throws
+    {
+        let database = try filled()
+        try database.createIndex(PropertyIndex(on: "t[]", "a"))
+        let conditions: [JSONValue] = (0..<4_000).map { ["c\($0)": ["$exists": false]] }
+        let elements = JSONValue.array((0..<4_000).map { .integer(Int64($0)) })
+        try database.create("all", ["t": elements, "a": 1])
+        let query = try database.find(selector: [
+            "$and": .array(conditions), "t": ["$all": elements],
+        ])
+        #expect(try query.run().map(\.id) == ["all"])
+    }
+
     @Test func `a long list of values finds what comparing with each finds`() throws {
         let values: [JSONValue] = [
             0, 1, .double(1), -1, 2.5, true, false, .null, "a", "A", "\u{e9}", "e\u{301}", "",
