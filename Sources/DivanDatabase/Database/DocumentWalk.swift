@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
 internal import DivanModel
 internal import DivanStorage
 
@@ -123,7 +124,7 @@ final class DocumentWalk {
             options.onlyConflicts ? state.conflictedDocuments : all ?? state.liveDocuments
         let isEveryRow = options.onlyConflicts || all != nil || state.deletedDocuments == 0
         if options.startID == nil, options.endID == nil {
-            let behind = Int(clamping: total) - options.skip
+            let behind = Int(clamping: total).subtractingSaturated(options.skip)
             guard behind > 0 else { return false }
             if behind <= options.skip {
                 let back = !options.descending

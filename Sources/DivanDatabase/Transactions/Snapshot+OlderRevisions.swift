@@ -72,8 +72,9 @@ extension Snapshot {
         -> [RevisionID]
     {
         var parents: [UInt64: Set<RevisionID>] = [:]
+        let cut = tree.highestCut
         return try revisions.filter { revision in
-            guard revision.generation < tree.highestCut else { return true }
+            guard revision.generation < cut else { return true }
             let number = RevisionBlock.number(ofParents: revision.generation)
             let known = try parents[number] ?? olderBlock(number, of: id)?.parents ?? []
             parents[number] = known

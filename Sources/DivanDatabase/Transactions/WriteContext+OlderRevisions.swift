@@ -63,7 +63,8 @@ extension WriteContext {
         _ record: DocumentRecord, of id: DocumentID, for revisions: [RevisionID]
     ) throws -> DocumentRecord {
         let (_, snapshot) = try transaction()
-        for revision in revisions where revision.generation < record.tree.highestCut {
+        let cut = record.tree.highestCut
+        for revision in revisions where revision.generation < cut {
             guard record.tree.node(revision) == nil,
                 try snapshot.isOlder(revision, record.tree, of: id)
             else { continue }

@@ -4,7 +4,8 @@ internal import DivanJSON
 
 /// A sum of numbers that is the same in whatever order they are added.
 ///
-/// Nothing is rounded before the sum is asked for. Integers are added in 128 bits, which fewer than 2^63 of them cannot
+/// Nothing is rounded before the sum is asked for, but a number beyond 64 bits that a double does not hold: the nearest
+/// double stands for it. Integers are added in 128 bits, which fewer than 2^63 of them cannot
 /// outgrow. A double is a whole number of 2^-1074, the least of all; it is added to digits in base 2^32:
 ///
 ///     sum of doubles = Σ digits[i] · 2^(32 · (lowest + i) - 1074)

@@ -39,6 +39,10 @@ struct QueryOperation {
             guard let variable = arguments.first?.string else {
                 throw QueryJSON.failure("has an \(name) without the name of a variable")
             }
+            // Aggregates are such variables.
+            guard variable.utf8.first != 0 else {
+                throw QueryJSON.failure("has an \(name) with a variable whose name begins with NUL")
+            }
             return .quantified(quantifier, variable, try argument(1, of: 3), try argument(2, of: 3))
         }
         if let aggregate = Self.aggregates[name] {

@@ -30,12 +30,16 @@ extension IndexRun {
         _ index: IndexReader, _ ranges: [RowRange], _ reducer: any ViewReducer
     ) throws -> JSONValue? {
         var parts: [PackedValue] = []
+        var held = 0
         let flag = CancellationFlag.current
         for range in ranges {
             if !reducer.isStored {
                 try index.forEachRow(in: range) { _, value in
                     try flag?.check()
                     parts.append(RowValue.decode(value))
+                    let former = held
+                    held += MemoryLayout<PackedValue>.stride + value.count
+                    if held >> 16 > former >> 16 { try query.willHold?(held) }
                     return true
                 }
             } else if let value = try index.reduce(range, with: reducer).value {
@@ -60,7 +64,8 @@ extension IndexRun {
 
     /// The groups of a range: each is found from its first row, and skipped as a whole.
     func addGroups(
-        to groups: inout [QueryRow], _ index: IndexReader, _ range: RowRange
+        to groups: inout [QueryRow], holding held: inout Int, _ index: IndexReader,
+        _ range: RowRange
     ) throws {
         let former = groups.count
         var rest = range
@@ -72,7 +77,11 @@ extension IndexRun {
             let inside = group.clamped(to: range)
             let value = try reducer.flatMap { try valueOrFailure(index, [inside], $0) }
             groups.append(made(name, value))
-            if groups.count % 1_024 == 0 { try query.willHold?(groups.count * QueryRow.madeBytes) }
+            if let willHold = query.willHold {
+                let former = held
+                held += QueryRow.madeBytes + Self.size(of: name) + Self.size(of: value)
+                if held >> 16 > former >> 16 { try willHold(held) }
+            }
             if query.descending {
                 rest.upper = inside.lower
             } else {
@@ -80,6 +89,11 @@ extension IndexRun {
                 rest.lower = end
             }
         }
+    }
+
+    /// About how much memory a value takes: as texts and numbers of their own, some times what it takes packed.
+    private static func size(of value: JSONValue?) -> Int {
+        value.map { 4 * PackedValue($0).byteCount } ?? 0
     }
 
     private func firstKey(_ index: IndexReader, _ range: RowRange) throws -> JSONValue? {

@@ -25,7 +25,8 @@ struct IndexRun {
         var offset: Int?
         if query.grouping != .none {
             rows = []
-            for range in ranges { try addGroups(to: &rows, index, range) }
+            var held = 0
+            for range in ranges { try addGroups(to: &rows, holding: &held, index, range) }
             rows = windowed(rows)
         } else if let reducer {
             rows = try reduce(index, ranges, reducer)

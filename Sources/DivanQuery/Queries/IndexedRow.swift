@@ -166,7 +166,6 @@ struct IndexedRowCollector {
     private mutating func closeBlock() {
         blockBytes += bytes.count
         let block = IndexedRow.Block(bytes: bytes, coder: coder, core: core)
-        collected.reserveCapacity(collected.count + places.count)
         for place in places { collected.append(IndexedRow(block, place)) }
         bytes = []
         places.removeAll(keepingCapacity: true)
