@@ -112,6 +112,8 @@ struct Bench {
         case .both: engines
         // Only SQL's own indexes are a floor of views.
         case .plain: engines.filter { $0.isDivan || $0.name == Engine.plainFloor }
+        case .sql:
+            engines.filter { [Engine.plainFloor, Engine.layoutFloor].contains($0.name) || $0.isDivan }
         case .copy: copyEngines
         case .fullText: textEngines
         case .peers: recordEngines
