@@ -172,8 +172,11 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
         own->limit = -1;
         code = own->real->xFileControl(file, operation, &own->limit);
     }
-    // The default file system makes the mapping anew itself then, of whatever the file has.
-    if (operation == SQLITE_FCNTL_MMAP_SIZE || operation == SQLITE_FCNTL_SIZE_HINT) own->mapped = NO_END;
+    // The default file system makes the mapping anew itself then: of whatever the file has, or of so many bytes, to which
+    // it lengthens the file.
+    if (operation == SQLITE_FCNTL_MMAP_SIZE) own->mapped = NO_END;
+    if (operation == SQLITE_FCNTL_SIZE_HINT && *(sqlite3_int64 *)argument > own->mapped)
+        own->mapped = *(sqlite3_int64 *)argument;
     return code;
 }
 
