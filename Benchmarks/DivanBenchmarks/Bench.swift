@@ -113,7 +113,9 @@ struct Bench {
         // Only SQL's own indexes are a floor of views.
         case .plain: engines.filter { $0.isDivan || $0.name == Engine.plainFloor }
         case .sql:
-            engines.filter { [Engine.plainFloor, Engine.layoutFloor].contains($0.name) || $0.isDivan }
+            engines.filter {
+                [Engine.plainFloor, Engine.layoutFloor].contains($0.name) || $0.isDivan
+            }
         case .copy: copyEngines
         case .fullText: textEngines
         case .peers: recordEngines
