@@ -13,8 +13,8 @@
 // the size of the file is asked for at the first and then at every 64th such page.
 //
 // A file that gives space back becomes shorter than a mapping that was made before, and to look behind its end there ends
-// the process. SQLite itself asks the file for no page that neither the file nor the log has, but for one that was
-// taken and freed again in the same transaction: it was never written. So
+// the process. That was seen in a writer that took a page for a new table while another process compacted. SQLite
+// takes a page that the file has not for one of zeros. So
 //
 //   - a mapping that is longer than the file goes when a connection begins to read another state of it. While it
 //     reads that, a checkpoint can cut the file to the size of this state at most.
