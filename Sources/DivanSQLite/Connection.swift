@@ -45,6 +45,7 @@ final class Connection {
         unsafe logFrames.initialize(to: 0)
         unsafe workLeft = .allocate(capacity: 1)
         unsafe workLeft.initialize(to: .max)
+        unsafe RowWalk.register(with: database)
         // SAFETY: the hook runs inside `step` of this connection, and the pointer lives as long as it.
         unsafe _ = sqlite3_wal_hook(
             database,

@@ -72,26 +72,45 @@ final class SQLiteCursor: StorageCursor {
     func walk(
         _ choose: (Int64) throws -> RowChoice, _ body: (Int64, Span<UInt8>) throws -> Void
     ) throws -> Bool {
-        let seed = statements.store.seed
-        // One reference to the statement is counted for all rows. What the closures do may take it from the cursor.
-        while statements.store.kind == .integer, isAscending, let statement {
-            repeat {
-                let key = statement.integer(at: 0)
-                switch try choose(key) {
-                case .lend:
-                    let keyed = ValueChecksum.seed(seed, key: key)
-                    try statement.withBytes(at: 1) { stored in
-                        try lend(stored, keyed: keyed) { value in try body(key, value) }
-                    }
-                case .pass: break
-                case .stop: return true
-                }
-                guard self.statement === statement else { break }
-                guard try advance(statement) else { return false }
-            } while true
-            guard try next() else { return false }
+        // What a write transaction does on the way may need the statement at rest, or change what lies ahead.
+        guard transaction.kind == .read, statements.store.kind == .integer, statement != nil,
+            let walking = try transaction.take(.walk, of: statements)
+        else {
+            return try walkByCalls(choose, body)
         }
-        return try walkByCalls(choose, body)
+        defer { statements.giveBack(walking, .walk) }
+        let first = integerKey
+        close()
+        let seed = statements.store.seed
+        var place: Int64?
+        var failure: (any Error)?
+        _ = try transaction.reading(statements) { () throws(StorageError) in
+            try walking.walk(from: first) { key, stored in
+                do {
+                    switch try choose(key) {
+                    case .lend:
+                        let keyed = ValueChecksum.seed(seed, key: key)
+                        guard let length = ValueChecksum.verifiedLength(of: stored, keyed: keyed)
+                        else { throw mismatch(key: String(key)) }
+                        try body(key, stored.extracting(0..<length))
+                        return false
+                    case .pass: return false
+                    case .stop: break
+                    }
+                } catch {
+                    failure = error
+                }
+                place = key
+                return true
+            }
+        }
+        close()
+        var isStanding = false
+        if let place {
+            do { isStanding = try seek(toAtLeast: place) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+        return isStanding
     }
 
     // MARK: - The row
@@ -323,18 +342,22 @@ final class SQLiteCursor: StorageCursor {
         _ stored: Span<UInt8>, keyed: UInt32, _ body: (Span<UInt8>) throws -> Void
     ) throws {
         guard let length = ValueChecksum.verifiedLength(of: stored, keyed: keyed) else {
-            throw mismatch()
+            throw mismatch(key: keyText())
         }
         try body(stored.extracting(0..<length))
     }
 
     @inline(never)
-    private func mismatch() -> StorageError {
-        var text = String(integerKey)
-        if statements.store.kind == .bytes {
-            try? withKey { text = KeyEncoding.hexadecimal($0) }
-        }
-        return .checksumMismatch(store: statements.name, key: text)
+    private func keyText() -> String {
+        guard statements.store.kind == .bytes else { return String(integerKey) }
+        var text = ""
+        try? withKey { text = KeyEncoding.hexadecimal($0) }
+        return text
+    }
+
+    @inline(never)
+    private func mismatch(key: String) -> StorageError {
+        .checksumMismatch(store: statements.name, key: key)
     }
 }
 

@@ -55,6 +55,20 @@ final class Statement {
         return try step()
     }
 
+    /// Walks from a key on (``RowWalk``); returns whether a visit ended the walk.
+    func walk(from key: Int64, _ visit: RowWalk.Visit) throws(StorageError) -> Bool {
+        precondition(!isLent, "A statement was stepped while bytes of its row were lent.")
+        isLent = true
+        // SAFETY: the handle is valid.
+        let code = unsafe RowWalk.step(handle, from: key, visit)
+        isLent = false
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default: throw failure()
+        }
+    }
+
     /// Binds a byte string to each of up to two parameters and steps.
     ///
     /// The bytes are not copied: SQLite reads them during this first step only, which every statement

@@ -11,7 +11,7 @@ final class StoreStatements {
     /// What statements do.
     enum Operation {
         case lookUp, replace, insert, remove, removeAll, count
-        case ascendFrom, descendFrom, ascend, descend
+        case ascendFrom, descendFrom, ascend, descend, walk
     }
 
     let store: Store
@@ -138,6 +138,7 @@ private struct KeptStatements {
     private var descendFrom: Statement?
     private var ascend: Statement?
     private var descend: Statement?
+    private var walk: Statement?
 
     @inline(__always)
     subscript(operation: StoreStatements.Operation) -> Statement? {
@@ -153,6 +154,7 @@ private struct KeptStatements {
             case .descendFrom: descendFrom
             case .ascend: ascend
             case .descend: descend
+            case .walk: walk
             }
         }
         set {
@@ -167,6 +169,7 @@ private struct KeptStatements {
             case .descendFrom: descendFrom = newValue
             case .ascend: ascend = newValue
             case .descend: descend = newValue
+            case .walk: walk = newValue
             }
         }
     }

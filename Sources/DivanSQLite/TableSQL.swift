@@ -44,6 +44,10 @@ enum TableSQL {
         case .ascendFrom: "SELECT key, value FROM \(table) WHERE key >= ?1 ORDER BY key"
         case .descendFrom: "SELECT key, value FROM \(table) WHERE key <= ?1 ORDER BY key DESC"
         case .ascend: "SELECT key, value FROM \(table) ORDER BY key"
+        case .walk:
+            """
+            SELECT 1 FROM \(table) WHERE key >= ?1 AND \(RowWalk.function)(?2, key, value) ORDER BY key
+            """
         case .descend: "SELECT key, value FROM \(table) ORDER BY key DESC"
         }
     }

@@ -84,6 +84,15 @@ import Testing
         #expect(error?.store?.name == "rows")
         #expect(error?.key == "123")
         #expect(try damaged.read { try $0.contains(key: 124, in: store) })
+        var lent = 0
+        let atWalk = #expect(throws: StorageError.self) {
+            try damaged.read { (reader: any StorageReader) throws -> Void in
+                let cursor = try reader.cursor(in: store)
+                guard try cursor.seekToFirst() else { return }
+                _ = try cursor.walk({ _ in .lend }) { _, _ in lent += 1 }
+            }
+        }
+        #expect(atWalk?.code == .corrupted && atWalk?.key == "123" && lent == 123)
         #expect(try damaged.verifyStructure(progress: nil).count == 1)
     }
 

@@ -210,6 +210,57 @@ import Testing
         #expect(try engine.read { try $0.count(of: store) } == 20_000, "the next one runs")
     }
 
+    @Test func `interrupt stops a walk between two rows`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = try fill(engine, 20_000)
+        var lent = 0
+        let code = StorageError.Code.thrown {
+            try engine.read { (reader: any StorageReader) throws -> Void in
+                let cursor = try reader.cursor(in: store)
+                guard try cursor.seekToFirst() else { return }
+                _ = try cursor.walk({ _ in .lend }) { _, _ in
+                    lent += 1
+                    if lent == 1_000 { engine.interrupt() }
+                }
+            }
+        }
+        #expect(
+            code == .interrupted && lent >= 1_000 && lent < 2_000,
+            "\(lent) rows, \(String(describing: code))")
+        #expect(try engine.read { try $0.count(of: store) } == 20_000, "the next one runs")
+    }
+
+    @Test func `a cursor stands nowhere while it walks`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        let store = try fill(engine, 10)
+        var codes: [StorageError.Code?] = []
+        try engine.read { (reader: any StorageReader) throws -> Void in
+            let cursor = try reader.cursor(in: store)
+            guard try cursor.seekToFirst() else { return }
+            let stopped = try cursor.walk({ _ in .lend }) { key, _ in
+                codes.append(.thrown { try cursor.withValue { _ in } })
+                cursor.close()
+                if key == 3 { _ = try cursor.seekToFirst() }
+            }
+            let hasNext = try cursor.next()
+            #expect(!stopped && !hasNext)
+        }
+        #expect(codes.count == 10 && codes.filter { $0 == .misuse }.count >= 9, "\(codes)")
+    }
+
+    @Test func `no SQL but the engine's own can call its function`() throws {
+        let scratch = try ScratchDirectory()
+        let engine = try scratch.open()
+        _ = try fill(engine, 10)
+        let found = scratch.file
+        engine.close()
+        let foreign = try ForeignDatabase(path: found)
+        let statement = try foreign.statement("SELECT divan_walk(1, key, value) FROM rows")
+        #expect(throws: StorageError.self) { _ = try statement.next() }
+    }
+
     @Test func `two databases in memory have nothing in common`() throws {
         let (one, two) = (try SQLiteEngine.inMemory(), try SQLiteEngine.inMemory())
         let store = try fill(one, 10)

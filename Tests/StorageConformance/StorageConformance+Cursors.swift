@@ -4,7 +4,7 @@ import DivanStorage
 
 extension StorageConformance {
     /// Fills a store with b, d, f, and with 20, 40, 60.
-    private static func withRows(
+    static func withRows(
         _ subject: EngineUnderTest,
         _ body: (_ engine: any StorageEngine, _ texts: Store, _ numbers: Store) throws -> Void
     ) throws {
@@ -22,76 +22,7 @@ extension StorageConformance {
         }
     }
 
-    /// What a walk from the current row came to: the keys of rows, `!` behind those that were lent.
-    private static func walk(
-        _ cursor: any StorageCursor, _ choose: (Int64) throws -> RowChoice,
-        _ meanwhile: (Int64) throws -> Void = { _ in }
-    ) throws -> (came: [String], stopped: Bool) {
-        var came: [String] = []
-        let stopped = try cursor.walk { key in
-            came.append("\(key)")
-            return try choose(key)
-        } _: { key, value in
-            try expect([UInt8](copying: value) == Array("value of \(key)".utf8), "its value")
-            came[came.count - 1] += "!"
-            try meanwhile(key)
-        }
-        return (came, stopped)
-    }
-
     static let cursorFacts = [
-        Fact("a walk lends rows, passes over rows and stops on a row") { subject in
-            try withRows(subject) { engine, _, numbers in
-                try engine.read { reader in
-                    let cursor = try reader.cursor(in: numbers)
-                    try expect(try cursor.seekToFirst(), "it has rows")
-                    let all = try walk(cursor) { $0 == 40 ? .pass : .lend }
-                    try expect(all.came == ["20!", "40", "60!"] && !all.stopped, "all rows")
-                    try expect(try !cursor.next(), "it stands nowhere")
-                    try expect(try cursor.seekToFirst(), "it seeks again")
-                    let some = try walk(cursor) { $0 == 40 ? .stop : .lend }
-                    try expect(some.came == ["20!", "40"] && some.stopped, "the rows before 40")
-                    try expect(cursor.integerKey == 40, "it stands on the row")
-                    let rest = try walk(cursor) { _ in .lend }
-                    try expect(rest.came == ["40!", "60!"] && !rest.stopped, "the rows from 40 on")
-                    // A cursor that went down before goes up.
-                    try expect(try cursor.seekToLast() && cursor.previous(), "60, then 40")
-                    let up = try walk(cursor) { _ in .lend }
-                    try expect(up.came == ["40!", "60!"], "the rows from 40 on")
-                }
-            }
-        },
-        Fact("a walk that its caller breaks off stands on the row") { subject in
-            struct BrokenOff: Error {}
-            try withRows(subject) { engine, _, numbers in
-                try engine.read { reader in
-                    let cursor = try reader.cursor(in: numbers)
-                    try expect(try cursor.seekToFirst(), "it has rows")
-                    do {
-                        _ = try walk(cursor, { _ in .lend }) { if $0 == 40 { throw BrokenOff() } }
-                        try expect(false, "the error comes out")
-                    } catch is BrokenOff {}
-                    try expect(try cursor.integerKey == 40 && cursor.next(), "it goes on")
-                    try expect(cursor.integerKey == 60, "with 60")
-                }
-            }
-        },
-        Fact("a walk in a write transaction sees what is written on the way") { subject in
-            try withRows(subject) { engine, texts, numbers in
-                try engine.write { writer in
-                    let cursor = try writer.cursor(in: numbers)
-                    try expect(try cursor.seekToFirst(), "it has rows")
-                    let seen = try walk(cursor, { _ in .lend }) { key in
-                        guard key == 20 else { return }
-                        _ = try writer.remove(key: Int64(40), in: numbers)
-                        try writer.set("value of 50", Int64(50), in: numbers)
-                        try writer.set("value of 10", Int64(10), in: numbers)
-                        try writer.set("g", "g", in: texts)
-                    }
-                    try expect(seen.came == ["20!", "50!", "60!"], "what lies ahead")
-                }
-            }
-        },
         Fact("byte-string keys are in bytewise order") { subject in
             try subject.withEngine { engine in
                 let texts = engine.store(.texts)

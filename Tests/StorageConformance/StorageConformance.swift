@@ -41,7 +41,7 @@ public enum StorageConformance {
 
     /// All facts.
     public static var facts: [Fact] {
-        valueFacts + cursorFacts + transactionFacts + randomFacts + concurrencyFacts
+        valueFacts + cursorFacts + walkFacts + transactionFacts + randomFacts + concurrencyFacts
             + maintenanceFacts + faultFacts
     }
 }

@@ -58,7 +58,7 @@ public protocol StorageCursor: AnyObject {
     func withRow(_ body: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void) throws
 
     /// Passes over the row and those after it in an integer store, as `next()` does: for less than
-    /// the cost of its calls.
+    /// the cost of its calls. The closures leave the cursor alone.
     ///
     /// - Parameters:
     ///   - choose: Is asked what to do with each row.
