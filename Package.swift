@@ -22,9 +22,10 @@ let package = Package(
         .executable(name: "divan-javascript", targets: ["DivanJavaScriptWorker"]),
     ],
     targets: [
-        // C modules. Each shows a system library behind opaque types. Most have only shims; CChecksum, CSQLite,
-        // CPageCodec and COpenSSL have code of their own, which ARCHITECTURE.md names.
+        // C modules. Each shows a system library behind opaque types. Most have only shims; CChecksum, CReadAhead,
+        // CSQLite, CPageCodec and COpenSSL have code of their own, which ARCHITECTURE.md names.
         .target(name: "CChecksum"),
+        .target(name: "CReadAhead"),
         .target(
             name: "CICU",
             linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]
@@ -38,7 +39,10 @@ let package = Package(
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CZlib", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "CStemmer", linkerSettings: [.linkedLibrary("stemmer")]),
-        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(
+            name: "CSQLite", dependencies: ["CReadAhead"],
+            linkerSettings: [.linkedLibrary("sqlite3")]
+        ),
         .target(name: "CLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
         .target(
             name: "CPageCodec",
@@ -101,7 +105,8 @@ let package = Package(
             dependencies: ["DivanStorage", "DivanSystem", "CSQLite", "CPageCodec"]
         ),
         .target(
-            name: "DivanLMDB", dependencies: ["DivanStorage", "DivanSystem", "CLibrary", "CLMDB"]
+            name: "DivanLMDB",
+            dependencies: ["DivanStorage", "DivanSystem", "CLibrary", "CLMDB", "CReadAhead"]
         ),
 
         // Sorted rows with stored partial reductions, over any engine.
@@ -316,6 +321,7 @@ let package = Package(
             name: "DivanStorageTests",
             dependencies: [
                 "DivanStorage", "DivanStorageConformance", "DivanTestSupport", "CChecksum",
+                "CReadAhead",
             ]
         ),
         .testTarget(

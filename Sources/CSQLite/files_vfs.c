@@ -23,6 +23,8 @@
 
 #include "files_vfs.h"
 
+#include "creadahead.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +43,7 @@ typedef struct {
     unsigned missing;
     // At least as long as the mapping that `fetch` has made, as far as is known; 0 where that has made none.
     sqlite3_int64 mapped;
+    divan_read_ahead ahead;
     // Where the part of the file ends that belongs to the state which a writer changes.
     sqlite3_int64 end;
     // Whether the connection has ever written. Its own commits are no other state to SQLite.
@@ -68,6 +71,7 @@ static mapping *mapping_of(sqlite3_file *file) {
 static int unmap(sqlite3_file *file, mapping *own) {
     own->is_short = 0;
     own->mapped = 0;
+    own->ahead = (divan_read_ahead){0};
     return own->real->xUnfetch(file, 0, NULL);
 }
 
@@ -109,7 +113,10 @@ static int fetch(sqlite3_file *file, sqlite3_int64 offset, int amount, void **fo
         if (own->count == 0 && (code = unmap(file, own)) == SQLITE_OK)
             code = fetch_mapping(file, own, offset, amount, found);
     }
-    if (*found) own->count++;
+    if (*found) {
+        own->count++;
+        divan_read_ahead_at(&own->ahead, *found, (const char *)*found - offset + own->mapped);
+    }
     return code;
 }
 

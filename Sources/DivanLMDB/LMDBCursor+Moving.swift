@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLMDB
+internal import CReadAhead
 internal import DivanStorage
 
 // How a cursor goes from row to row, in and out of spaces.
@@ -193,6 +194,10 @@ extension LMDBCursor {
         if code == MDB_SUCCESS {
             unsafe key = found.bytes
             unsafe stored = value.bytes
+            if transaction.kind == .read {
+                // SAFETY: nothing is read. The environment's map is longer than its file, so it has no end here.
+                unsafe divan_read_ahead_at(&ahead, value.mv_data, nil)
+            }
             return true
         }
         if code == MDB_NOTFOUND {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CLMDB
+internal import CReadAhead
 internal import DivanStorage
 
 /// A place in a store: a cursor of LMDB's that stands on the place's row.
@@ -30,6 +31,7 @@ final class LMDBCursor: StorageCursor {
     var key = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     var stored = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     var detached: (key: [UInt8], stored: [UInt8])?
+    var ahead = divan_read_ahead()
 
     init(store: Store, transaction: LMDBTransaction) {
         self.store = store
