@@ -7,13 +7,15 @@ internal import DivanJSON
 extension Router {
     /// The lane in which a request is worked on.
     ///
-    /// Writers wait for each other, and readers do not wait. A request that waits for another server, perhaps this
-    /// one, delays no request of another lane. Passwords have a lane of their own, since checking one keeps a
-    /// processor busy for a good part of a second. So have long bodies, which wait for memory.
+    /// Those who write to one database wait for each other, and readers do not wait. A request that waits for another
+    /// server, perhaps this one, delays no request of another lane. Passwords have a lane of their own, since checking
+    /// one keeps a processor busy for a good part of a second. So have long bodies, which wait for memory.
     package enum Lane: Sendable {
-        case reading, writing, long
-        /// The body is long.
-        case heavy(isWrite: Bool)
+        case reading, long
+        /// Something is written; to a database, or to none, which is the empty name.
+        case writing(String)
+        /// The body is long; of a request to a database, as in `writing`.
+        case heavy(String, isWrite: Bool)
         /// A password is checked; of a name, as far as that is known.
         case signingIn(String)
         /// Functions of a design document may run, which take as long as they are let.
@@ -22,7 +24,7 @@ extension Router {
         /// Whether a request only reads, so that it may end early when its client is gone.
         var mayEndEarly: Bool {
             switch self {
-            case .reading, .heavy(isWrite: false), .scripted(_, isWrite: false): true
+            case .reading, .heavy(_, isWrite: false), .scripted(_, isWrite: false): true
             default: false
             }
         }
@@ -36,15 +38,17 @@ extension Router {
         // Whatever is got is read; most requests need not be looked at twice.
         if head.method == "GET" || head.method == "HEAD" { return .reading }
         guard let target = try? RequestTarget(head.target),
-            let route = try? route(Resource(target.components), head.method)
+            case let resource = Resource(target.components),
+            let route = try? route(resource, head.method)
         else { return .reading }
         if route.pattern == "/_session", route.method == "POST" { return signingIn(request) }
         if isSignUp(request, route, target) { return .signingIn("") }
         if route.length == .long { return .long }
         // What a request becomes that is rewritten is not known yet; it may write.
         let isWrite = route.isWrite || route.isRewriting
-        if isHeavy(request) { return .heavy(isWrite: isWrite) }
-        return isWrite ? .writing : .reading
+        let database = resource.database ?? ""
+        if isHeavy(request) { return .heavy(database, isWrite: isWrite) }
+        return isWrite ? .writing(database) : .reading
     }
 
     /// The lane of a request that calls functions of a design document; nil for any other.

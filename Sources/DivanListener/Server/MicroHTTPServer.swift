@@ -72,12 +72,12 @@ final class MicroHTTPServer: HTTPServer {
     let port: UInt16
     private let readers: WorkerPool
     private let feeders: WorkerPool
-    private let writers: WorkerPool
+    private let writers: TurnPool
     private let waiters: WorkerPool
     private let signers: TurnPool
     private let scripts: TurnPool
     private let functions: TurnPool
-    private let heavy: WorkerPool
+    private let heavy: TurnPool
     let deadlines: Deadlines
     private let state: Mutex<State>
     private let stops = Atomic(false)
@@ -112,9 +112,14 @@ final class MicroHTTPServer: HTTPServer {
         readers = WorkerPool("divan.listener.readers", width: limits.workers)
         // Hundreds of feeds have something to tell at the same moment.
         feeders = WorkerPool("divan.listener.feeders", width: max(2, Self.processors / 2))
-        writers = WorkerPool("divan.listener.writers", width: max(2, limits.workers / 4))
+        // A request keeps its thread while it waits for its database's writer. Two of a database may share a commit;
+        // of eight databases all must be stuck before any other waits.
+        let mostOfOne = max(2, limits.workers / 4)
+        writers = TurnPool(
+            "divan.listener.writers", width: mostOfOne * 8, mostOfOne: mostOfOne)
         waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
-        heavy = WorkerPool("divan.listener.heavy", width: max(2, limits.workers / 4))
+        // Fewer, since each holds memory.
+        heavy = TurnPool("divan.listener.heavy", width: mostOfOne * 4, mostOfOne: mostOfOne)
         // Hashing passwords may keep half of the processors busy, or the only one.
         signers = TurnPool(
             "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
@@ -122,8 +127,7 @@ final class MicroHTTPServer: HTTPServer {
         // Each holds a snapshot of its database while it runs, and a database lends sixteen at a time. One function
         // has two at most, so four must block before any other waits.
         scripts = TurnPool(
-            "divan.listener.scripts", width: limits.workers,
-            mostOfOne: max(2, limits.workers / 4))
+            "divan.listener.scripts", width: limits.workers, mostOfOne: mostOfOne)
         functions = TurnPool("divan.listener.functions", width: limits.workers, mostOfOne: 2)
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
@@ -165,9 +169,9 @@ final class MicroHTTPServer: HTTPServer {
     ) {
         switch lane {
         case .reading: readers.run(work)
-        case .writing: writers.run(work)
+        case .writing(let database): writers.run(for: Turn(owner: database), work)
         case .long: waiters.run(work)
-        case .heavy: heavy.run(work)
+        case .heavy(let database, _): heavy.run(for: Turn(owner: database), work)
         case .signingIn(let name):
             signers.run(for: Turn(owner: head.network, name: name), refused: refused, work)
         case .scripted(let name, _): scripts.run(for: Turn(owner: name), work)
