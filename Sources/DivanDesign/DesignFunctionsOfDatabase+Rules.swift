@@ -37,7 +37,7 @@ extension DesignFunctionsOfDatabase {
             guard let refusal = try rule.refusal(of: change) else { continue }
             throw DatabaseError(
                 .forbidden, refusal.reason, documentID: revision.id,
-                revisionID: revision.revisionID, underlying: refusal)
+                revisionID: revision.revisionID, underlying: refusal.naming(rule: rule.id))
         }
     }
 

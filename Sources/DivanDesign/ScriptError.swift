@@ -2,6 +2,8 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanLogging
+internal import DivanModel
 
 /// What can go wrong when a script runs.
 ///
@@ -73,6 +75,16 @@ public struct ScriptError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+}
+
+extension ScriptError: LoggedError {
+    /// The message, without the reason.
+    package var logged: String { message }
+
+    /// The refusal of a document by a rule, with a message that names the rule.
+    func naming(rule: DocumentID) -> ScriptError {
+        ScriptError(code, "By the rule of '\(rule)': \(message)", name: name, reason: reason)
+    }
 }
 
 extension ScriptError: LastingError {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanDatabase
+internal import DivanJSON
+internal import DivanLogging
 public import DivanModel
 
 /// What went wrong with a replication, and whether it may get better by itself.
@@ -65,6 +67,8 @@ public struct ReplicationError: Error, Sendable {
     public var retryAfter: Double?
     /// The error below this one, where there is one.
     public var underlying: (any Error)?
+    /// The words of another that the message ends with: of a server, or of a function that refuses a change.
+    var quoted: String?
 
     /// Makes an error.
     ///
@@ -92,6 +96,18 @@ extension ReplicationError: CustomStringConvertible {
     /// One line: the sentence, then the code.
     public var description: String {
         "\(message) (\(code.rawValue)\(status.map { ", HTTP \($0)" } ?? ""))"
+    }
+}
+
+extension ReplicationError: LoggedError {
+    /// One line: the sentence without what a server or a function said, which may have content of documents, then the code.
+    package var logged: String {
+        guard let quoted, !quoted.isEmpty, let own = message.beforeByteSuffix(quoted) else {
+            return description
+        }
+        var error = self
+        error.message = own + ((underlying as? DatabaseError)?.logged ?? "its words are not logged")
+        return error.description
     }
 }
 
@@ -154,5 +170,6 @@ extension ReplicationError {
         self.init(
             code, error.message, documentID: error.documentID, isTransient: isTransient,
             underlying: error)
+        if error.code == .forbidden { quoted = error.message }
     }
 }

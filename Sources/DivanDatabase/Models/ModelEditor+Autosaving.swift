@@ -93,7 +93,7 @@ extension ModelEditor {
             noteAutosave(failure: error)
             Log.database.warning(
                 "The edits of document '\(id)' in the database '\(database.name)' could not be saved "
-                    + "automatically and are kept in memory: \(error)")
+                    + "automatically and are kept in memory: \(Log.words(of: error))")
         }
     }
 }

@@ -81,7 +81,8 @@ final class AutoPurge: Sendable {
         } catch {
             // It may have been closed or deleted meanwhile.
             guard !database.isClosed else { return }
-            Log.listener.error("Deleted documents of '\(name)' could not be purged: \(error)")
+            Log.listener.error(
+                "Deleted documents of '\(name)' could not be purged: \(Log.words(of: error))")
         }
     }
 

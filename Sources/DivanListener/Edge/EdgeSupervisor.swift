@@ -106,7 +106,8 @@ final class EdgeSupervisor: Sendable {
             // The listener stops.
         } catch {
             note(.unknown, ErrorResponse.failure(for: error).reason, nil)
-            Log.listener.error("The edge could not look after its databases: \(error)")
+            Log.listener.error(
+                "The edge could not look after its databases: \(Log.words(of: error))")
         }
         await countWaiting(site)
     }

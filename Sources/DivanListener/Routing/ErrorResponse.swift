@@ -103,7 +103,7 @@ enum ErrorResponse {
     static func response(to error: any Error, of call: String) -> ListenerResponse {
         let failure = failure(for: error)
         if failure.status >= 500, !(error is HTTPFailure), !(error is CancellationError) {
-            Log.listener.error("\(call) failed: \(error)")
+            Log.listener.error("\(call) failed: \(Log.words(of: error))")
         }
         return response(to: failure)
     }
@@ -114,7 +114,8 @@ enum ErrorResponse {
         let failure = failure(for: error)
         if failure.status >= 500, !(error is HTTPFailure) {
             Log.listener.error(
-                "The document '\(id.text.prefix(200))' was left out of an answer: \(error)")
+                "The document '\(id.text.prefix(200))' was left out of an answer: "
+                    + Log.words(of: error))
         }
         return failure
     }

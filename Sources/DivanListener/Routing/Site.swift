@@ -318,7 +318,8 @@ final class TaskList: Sendable {
                 Log.listener.info("The task \(type) ended with its database '\(database)'.")
             } catch {
                 Log.listener.error(
-                    "The task \(type) of the database '\(database)' failed: \(error)")
+                    "The task \(type) of the database '\(database)' failed: \(Log.words(of: error))"
+                )
             }
         }
         return true

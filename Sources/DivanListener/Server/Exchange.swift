@@ -424,7 +424,7 @@ final class Exchange: Sendable {
             if (error as? DatabaseError)?.code == .databaseClosed {
                 Log.listener.info("An answer was broken off, since its database was closed.")
             } else {
-                Log.listener.error("An answer was broken off: \(error)")
+                Log.listener.error("An answer was broken off: \(Log.words(of: error))")
             }
             deliver(.end, hasFailed: true)
         }

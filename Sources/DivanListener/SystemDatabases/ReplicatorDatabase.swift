@@ -334,7 +334,8 @@ final class ReplicatorDatabase: Sendable {
             }
         } catch {
             Log.listener.error(
-                "The state of '\(id)' in '_replicator' could not be written: \(error)")
+                "The state of '\(id)' in '_replicator' could not be written: \(Log.words(of: error))"
+            )
         }
     }
 }

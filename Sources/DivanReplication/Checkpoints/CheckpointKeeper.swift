@@ -202,7 +202,7 @@ package actor CheckpointKeeper {
             if let status = error.status, Self.refusals.contains(status) {
                 isKept = false
                 Log.replication.warning(
-                    "'\(remote.name)' takes no checkpoint, so the next run compares everything: \(error)"
+                    "'\(remote.name)' takes no checkpoint, so the next run compares everything: \(error.logged)"
                 )
                 return
             }

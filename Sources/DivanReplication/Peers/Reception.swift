@@ -156,7 +156,7 @@ package struct Reception: Sendable {
                     }
                     Log.replication.warning(
                         "The conflict of document '\(id)' in the database '\(database.name)' could not "
-                            + "be resolved: \(error)")
+                            + "be resolved: \(Log.words(of: error))")
                 }
             }
             let done = Set(ids)

@@ -38,7 +38,7 @@ struct AttachmentDownload {
                 let delay = retries.fail(error, after: run, random: Double.random(in: 0...1))
                 guard let delay else { throw retries.givingUp(error) }
                 Log.replication.warning(
-                    "The download of an attachment goes on in \(delay.words), after try \(retries.failures): \(error)"
+                    "The download of an attachment goes on in \(delay.words), after try \(retries.failures): \(error.logged)"
                 )
                 try await Task.sleep(for: delay)
             }

@@ -53,7 +53,7 @@ extension Replication {
                     status.nextTry = delay
                 }
                 let sentence =
-                    "The \(description) tries again in \(delay.words), after try \(retries.failures): \(error)"
+                    "The \(description) tries again in \(delay.words), after try \(retries.failures): \(error.logged)"
                 if settings.isContinuous {
                     Log.replication.info(sentence)
                 } else {

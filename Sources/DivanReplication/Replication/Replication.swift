@@ -345,7 +345,7 @@ public final class Replication: Sendable {
         }
         for report in reports {
             if let error = report.error {
-                Log.replication.info("In the \(description): \(error)")
+                Log.replication.info("In the \(description): \(Log.words(of: error))")
             }
             documentFollowers.tell(
                 ReplicatedDocument(
@@ -360,7 +360,7 @@ public final class Replication: Sendable {
     /// Notes that it has ended.
     func end(_ error: ReplicationError?) {
         Log.replication.info(
-            "Ended the \(description)\(error.map { ": \($0)" } ?? ".")")
+            "Ended the \(description)\(error.map { ": \($0.logged)" } ?? ".")")
         RunningTable.shared.remove(self)
         state.withLock { state in
             state.failure = error

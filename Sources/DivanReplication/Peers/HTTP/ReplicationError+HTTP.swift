@@ -9,12 +9,14 @@ extension ReplicationError {
     /// Takes an answer that is no success.
     init(_ response: WireResponse, _ body: [UInt8], _ what: String, at name: String) {
         let answer = try? PackedValue(parsing: body)
-        let reason =
-            answer?["reason"]?.string ?? answer?["error"]?.string ?? "status \(response.status)"
+        let words = (answer?["reason"]?.string ?? answer?["error"]?.string)?.beginning(300)
         let (code, isTransient) = Self.meaning(of: response.status)
         self.init(
-            code, "'\(name)' answers \(what) with \(response.status): \(reason.beginning(300))",
+            code,
+            "'\(name)' answers \(what) with \(response.status): "
+                + (words ?? "status \(response.status)"),
             status: response.status, isTransient: isTransient)
+        quoted = words
         retryAfter = response.headers.retryAfter.map { Double($0) }
     }
 
@@ -29,10 +31,11 @@ extension ReplicationError {
             (code, isTransient) = (.server, true)
         default: code = .rejected
         }
+        let words = (reason ?? error).beginning(300)
         self.init(
-            code, "The server refuses '\(id.text.bounded)': \((reason ?? error).beginning(300))",
-            documentID: id,
+            code, "The server refuses '\(id.text.bounded)': \(words)", documentID: id,
             isTransient: isTransient)
+        quoted = words
     }
 
     /// What a status means for a replication.
