@@ -12,15 +12,20 @@ internal import DivanModel
 struct BulkAnswer {
     private var text = JSONText()
     private let namesSaved: Bool
+    private let longest: Int
+    /// Whether anything is saved for good, so that the answer must be given.
+    var hasCommitted = false
 
-    /// - Parameter namesSaved: Whether documents that were saved are told of.
-    init(namesSaved: Bool) {
+    /// Makes the beginning of an answer.
+    ///
+    /// - Parameters:
+    ///   - namesSaved: Whether documents that were saved are told of.
+    ///   - longest: How long the text may be; reasons are cut where it would be longer.
+    init(namesSaved: Bool, longest: Int) {
         self.namesSaved = namesSaved
+        self.longest = longest
         text.raw("[")
     }
-
-    /// How long the text is so far.
-    var count: Int { text.bytes.count }
 
     /// Ends the text, and takes it out.
     mutating func whole() -> [UInt8] {
@@ -39,6 +44,17 @@ struct BulkAnswer {
         text.bytes.append(JSONByte.closeBrace)
     }
 
+    /// Tells of a document that was not saved for another reason than its own, if it has none.
+    mutating func refuse(_ item: BulkItem, _ failure: HTTPFailure) {
+        switch item {
+        case .document(let given):
+            guard let id = given.id else { return refuse(nil, given.revision, failure) }
+            let refused = RefusedDocument(id, given.revision, failure)
+            refuse(refused.id, refused.revision, failure)
+        case .refused(let refused): refuse(refused.id, refused.revision, refused.failure)
+        }
+    }
+
     /// Tells of a document that was refused, by the text of its ID in JSON.
     mutating func refuse(_ id: [UInt8]?, _ revision: RevisionID?, _ failure: HTTPFailure) {
         let failure = namesSaved ? failure : failure.ofArrival
@@ -55,10 +71,27 @@ struct BulkAnswer {
             text.bytes.append(JSONByte.comma)
         }
         text.raw("\"error\":")
-        text.string(failure.error)
+        text.string(Self.beginning(of: failure.error, Self.longestError))
         text.raw(",\"reason\":")
-        text.string(failure.reason)
+        text.string(Self.beginning(of: failure.reason, longestReason))
         text.bytes.append(JSONByte.closeBrace)
+    }
+
+    private static let longestError = 100
+
+    /// How long a reason may be, which a script may have chosen: as much as is left allows for many more such ones.
+    private var longestReason: Int {
+        min(4_096, max(Self.longestError, (longest - text.bytes.count) / 16))
+    }
+
+    /// A text, or as many whole code points of it as have no more than so many bytes.
+    private static func beginning(of text: String, _ most: Int) -> String {
+        guard text.utf8.count > most else { return text }
+        var end = text.utf8.index(text.startIndex, offsetBy: most)
+        while end > text.startIndex, UTF8.isContinuation(text.utf8[end]) {
+            end = text.utf8.index(before: end)
+        }
+        return String(decoding: text.utf8[..<end], as: UTF8.self)
     }
 
     private mutating func separate() {

@@ -39,15 +39,19 @@ struct BulkBody {
         try Self.reserve(Self.batchBytes, Self.batchCount, of: measure, for: call)
         var options: JSONObject = [:]
         var batch = Batch()
+        var names = 0
         let hasArray = try call.readObject(call.pieces(), array: "docs") { event, _ in
             if case .member(let name, let text) = event, Self.optionNames.contains(name) {
                 do throws(JSONParser.Failure) { options[name] = try JSONParser.parse(text) } catch {
                     throw HTTPFailure.json(error, "The member `\(name)`")
                 }
             } else if let item = try BulkItem(event) {
+                names += item.nameLength
                 batch.add(item, event)
             }
         }
+        // Later some of it would be saved already.
+        guard names <= Self.longestNames(in: measure) else { throw HTTPFailure.bodyTooLarge }
         guard hasArray else {
             throw HTTPFailure.badRequest(
                 options["docs"] == nil
@@ -95,8 +99,11 @@ struct BulkBody {
     /// A few hundred bytes for each document, and some for IDs that are long.
     private static func longestAnswer(to measure: BodyMeasure) -> Int {
         measure.elements.multipliedSaturated(by: 256)
-            .addingSaturated((64 << 10) + min(measure.bytes, 8 << 20))
+            .addingSaturated((64 << 10) + longestNames(in: measure))
     }
+
+    /// The room for the IDs in an answer.
+    private static func longestNames(in measure: BodyMeasure) -> Int { min(measure.bytes, 8 << 20) }
 
     private static let optionNames: NameSet = ["docs", "new_edits", "all_or_nothing"]
 

@@ -26,6 +26,14 @@ enum BulkItem: Sendable {
         }
     }
 
+    /// How many bytes its ID has.
+    var nameLength: Int {
+        switch self {
+        case .document(let document): document.id?.text.utf8.count ?? 0
+        case .refused(let refused): refused.id?.count ?? 0
+        }
+    }
+
     private static func document(_ text: [UInt8]) throws -> BulkItem {
         do {
             return .document(try ReceivedDocument(PackedValue(parsing: text)))

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanJSON
+internal import DivanLogging
 internal import DivanModel
 
 // Many documents in one request.
@@ -12,18 +13,51 @@ extension Call {
     /// `POST /{db}/_bulk_docs`
     ///
     /// The documents of a batch are saved in one transaction, or in several if that takes long, and most requests are one
-    /// batch; each succeeds or fails alone, unless `all_or_nothing` says otherwise.
+    /// batch; each succeeds or fails alone, unless `all_or_nothing` says otherwise. What is wrong with the database fails
+    /// the request as long as nothing is saved, and later the documents that are not saved.
     func bulkDocuments() throws -> ListenerResponse {
         let body = try BulkBody(self)
-        var answer = BulkAnswer(namesSaved: body.makesRevisions)
+        var answer = BulkAnswer(namesSaved: body.makesRevisions, longest: body.longestAnswer)
+        var failure: HTTPFailure?
         try body.forEachBatch { items in
-            // Passwords are hashed here, before others wait for the transaction.
-            var rest = try items.map { try hashed($0, body) }[...]
-            while !rest.isEmpty {
-                try database.write { try saveSome(&rest, body, $0, &answer) }
-            }
+            var rest = items[...]
+            if failure == nil { failure = try save(&rest, body, &answer) }
+            if let failure { for item in rest { answer.refuse(item, failure) } }
         }
         return .json(bytes: answer.whole(), status: savedStatus)
+    }
+
+    /// Saves a batch.
+    ///
+    /// - Parameters:
+    ///   - rest: The documents; afterwards those that are not saved.
+    ///   - body: The request.
+    ///   - answer: What the client is told of those that are dealt with.
+    /// - Returns: Why the rest is not saved, where others of the request were; otherwise nil.
+    /// - Throws: Why nothing of the request is saved.
+    private func save(
+        _ rest: inout ArraySlice<BulkItem>, _ body: BulkBody, _ answer: inout BulkAnswer
+    ) throws -> HTTPFailure? {
+        let database = try database
+        var before = (rest, answer)
+        do {
+            // Passwords are hashed here, before others wait for the transaction.
+            rest = try rest.map { try hashed($0, body) }[...]
+            while !rest.isEmpty {
+                before = (rest, answer)
+                try database.write { try saveSome(&rest, body, $0, &answer) }
+                answer.hasCommitted = true
+            }
+            return nil
+        } catch {
+            guard before.1.hasCommitted else { throw error }
+            // A client that were told that the request has failed would take all of it as not saved.
+            (rest, answer) = before
+            Log.listener.error(
+                "Documents of a request to '\(database.name)' were not saved: \(Log.words(of: error))"
+            )
+            return ErrorResponse.failure(for: error)
+        }
     }
 
     /// Saves documents until there are no more, or the transaction has taken long enough.
@@ -39,7 +73,6 @@ extension Call {
                 if body.isAtomic { throw refused.failure }
                 answer.refuse(refused.id, refused.revision, refused.failure)
             }
-            guard answer.count <= body.longestAnswer else { throw HTTPFailure.bodyTooLarge }
             if !body.isAtomic, ContinuousClock.now > end { return }
         }
     }
@@ -88,9 +121,10 @@ extension Call {
         let failure = Self.itemFailure(error, id)
         if body.isAtomic { throw failure }
         // What is wrong with the database stops everything; what is not served is one document's, as is an edit that the
-        // configuration refuses.
+        // configuration refuses, and one for which a script throws, whatever it throws.
         let isToldAlone =
             failure.status < 500 || failure.status == 501
+            || (error as? DatabaseError)?.code == .forbidden
             || (error as? HTTPFailure)?.error == HTTPFailure.diskTooFull.error
         guard isToldAlone else { throw error }
         return RefusedDocument(id, given.revision, failure)
