@@ -45,7 +45,7 @@ extension Call {
             }
             return response
         }
-        switch ByteRange.parse(headers["Range"], length: attachment.length) {
+        switch ByteRange.parse(wantedRange(of: "\"\(tag)\""), length: attachment.length) {
         case .whole:
             response.body = ReaderSteps.body(length: attachment.length) {
                 try attachment.makeReader()
@@ -70,6 +70,15 @@ extension Call {
             throw HTTPFailure.notFound("The content of the attachment is not here.")
         }
         return response
+    }
+
+    /// The `Range` that holds; none where `If-Range` names another state of the content, or a time, which no attachment has.
+    private func wantedRange(of tag: String) -> String? {
+        // By strong comparison, so not as `If-None-Match` is compared: the parts are put together by the client.
+        guard let condition = headers["If-Range"], !condition.hasSameBytes(as: tag) else {
+            return headers["Range"]
+        }
+        return nil
     }
 
     /// A digest without its kind.

@@ -47,6 +47,25 @@ import Testing
         if let text { #expect(answer.text == text) }
     }
 
+    @Test func `a part comes only where If-Range names what is there, by its strong tag`() throws {
+        let tag = try #require(site.send("GET", "/db/d/a").headers["ETag"])
+        func get(_ condition: String, _ range: String = "1-2") -> TestAnswer {
+            let headers: HTTPHeaders = ["Range": "bytes=" + range, "If-Range": condition]
+            return site.send("GET", "/db/d/a", "", headers)
+        }
+        #expect(get(tag).status == 206)
+        #expect(get(tag).text == "12")
+        #expect(get(tag, "20-30").status == 416)
+        for other in ["\"other\"", "W/\(tag)", "*", "", "Sat, 29 Oct 1994 19:43:31 GMT"] {
+            for range in ["1-2", "1-2,4-5", "20-30"] {
+                let answer = get(other, range)
+                #expect(answer.status == 200, "\(other) \(range)")
+                #expect(answer.text == "0123456789")
+                #expect(answer.headers["Content-Range"] == nil)
+            }
+        }
+    }
+
     @Test func `the length of the parts is the length that is said`() throws {
         let head = RequestHead(
             method: "GET", target: "/db/d/a",
