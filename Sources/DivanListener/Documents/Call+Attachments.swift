@@ -23,11 +23,12 @@ extension Call {
             response.status = 304
             return response
         }
-        response.headers["Content-Type"] = attachment.contentType ?? "application/octet-stream"
+        let type = attachment.contentType ?? "application/octet-stream"
+        response.headers["Content-Type"] = type
         // What a browser would run must not act in the listener's name.
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Content-Security-Policy"] = "sandbox"
-        if Self.isActive(attachment.contentType) {
+        if Self.isActive(type) {
             response.headers["Content-Disposition"] = "attachment"
         }
         response.headers["Accept-Ranges"] = isCoded ? "none" : "bytes"
@@ -87,12 +88,23 @@ extension Call {
     }
 
     /// Whether a browser that opens content of this type may run what stands in it.
-    private static func isActive(_ contentType: String?) -> Bool {
-        // By bytes, as a browser reads it: a semicolon with a mark on it ends the type, too.
-        let essence = HeaderParameters(contentType ?? "").value.filter { $0 != " " }
-        return ["text/html", "text/xml", "application/xml"].contains(essence)
-            || essence.hasByteSuffix("+xml")
+    ///
+    /// By bytes, as a browser reads it: a semicolon with a mark on it ends the type, too. A control character may be a
+    /// space when it is sent, browsers differ in what ends a type, and of several types they take the last. So a type
+    /// anywhere in it counts.
+    private static func isActive(_ contentType: String) -> Bool {
+        let pieces = contentType.utf8.split { byte in
+            byte <= 0x20 || byte == 0x7F || endsOfTypes.contains(byte)
+        }
+        return pieces.contains { piece in
+            let type = String(decoding: piece, as: UTF8.self).lowercased()
+            return activeTypes.contains(type)
+                || type.utf8.contains(UInt8(ascii: "/")) && type.hasByteSuffix("+xml")
+        }
     }
+
+    private static let activeTypes: NameSet = ["text/html", "text/xml", "application/xml"]
+    private static let endsOfTypes = Array(";,(".utf8)
 
     /// `PUT /{db}/{doc}/{attachment}`
     func putAttachment() throws -> ListenerResponse {

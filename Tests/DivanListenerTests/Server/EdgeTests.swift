@@ -161,6 +161,8 @@ import Testing
         for (name, type, isSaved) in [
             ("a", "text/html; charset=utf-8", true), ("b", "image/svg+xml", true),
             ("c", "application/xhtml+xml", true), ("d", "image/png", false),
+            ("e", "text/html x", true), ("f", "text/plain, TEXT/HTML", true),
+            ("g", "text/html(x)", true), ("h", "text/htmlx; a=text/html", false),
         ] {
             let rev = site.send("GET", "/db/d").json["_rev"]?.string.map { "?rev=\($0)" } ?? ""
             #expect(
@@ -168,6 +170,21 @@ import Testing
             let answer = site.send("GET", "/db/d/\(name)")
             #expect(answer.headers["Content-Security-Policy"] == "sandbox")
             #expect((answer.headers["Content-Disposition"] == "attachment") == isSaved, "\(type)")
+        }
+    }
+
+    @Test(arguments: ["\u{0}", "\u{0}x", "\n", "\u{1}", "\u{b}", "\u{c}", "\u{7f}", "\u{0};x"])
+    func `a control character behind its type lets no attachment act in the listener's name`(
+        end: String
+    ) throws {
+        let site = try TestSite()
+        let database = try site.manager.database(named: "db")
+        for (id, type) in [("a", "text/html"), ("b", "application/mathml+xml")] {
+            let entry: JSONValue = ["content_type": .string(type + end), "data": "eA=="]
+            _ = try database.put(DocumentID(id), ["_attachments": ["x": entry]], parent: nil)
+            let answer = site.send("GET", "/db/\(id)/x")
+            #expect(answer.status == 200)
+            #expect(answer.headers["Content-Disposition"] == "attachment", "\(answer.headers)")
         }
     }
 }
