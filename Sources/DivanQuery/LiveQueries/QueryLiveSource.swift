@@ -79,6 +79,8 @@ private struct IndexDependency: LiveDependency {
             guard let changed else { return true }
             if !changed.isDisjoint(with: documentIDs) { return true }
         }
+        // Where the index cannot be brought up to date, only a scan of the documents tells.
+        guard view.core.maintainsIndexes else { return true }
         try view.updateIndex()
         let name = view.indexName
         guard let now = try view.core.read({ try $0.indexRecord(name) })?.place,

@@ -84,4 +84,37 @@ import Testing
         token.remove()
         other.remove()
     }
+
+    @Test func `a live query of an index that was up to date follows a writer in another process`()
+        async throws
+    {
+        let directory = try TestDirectory("live-outdated")
+        let path = directory.path("app.divan")
+        func numbers(of database: Database) -> DatabaseView {
+            let view = database.view(named: "n")
+            view.setMap(version: "1") { document, emit in emit(document["n"]) }
+            return view
+        }
+        do {
+            let database = try Database.forTest(at: path, create: true)
+            try database.create("a", ["n": 1])
+            try numbers(of: database).updateIndex()
+            database.close()
+        }
+        let database = try Database.forTest(at: path, readOnly: true)
+        defer { database.close() }
+        let told = Told()
+        let token = told.follow(numbers(of: database).query().live(interval: .zero))
+        await eventually { told.last == [1] }
+        let child = try await offPool {
+            let child = try TestChild("serve", path)
+            #expect(child.readLine() == "ready")
+            return UncheckedBox(child)
+        }
+        _ = try await offPool { try child.value.ask("save b 2") }
+        await eventually { told.last == [1, 2] }
+        #expect(told.errors.all == [])
+        #expect(try await offPool { child.value.finish() } == 0)
+        token.remove()
+    }
 }
