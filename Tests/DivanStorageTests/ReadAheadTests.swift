@@ -85,7 +85,9 @@ import Testing
 
     @Test func `single pages and short runs enter nothing else`() throws {
         let order = (0..<10).flatMap { run in [0, 1, 2, 3].map { run * 100 + $0 } }
-        #expect(try present(after: order) == present(after: order, tells: false))
+        let told = try present(after: order)
+        let beyond = told.filter { (32..<80).contains($0 % 100) }
+        #expect(beyond.isEmpty, "\(beyond.sorted())")
     }
 
     @Test func `nothing behind the end is entered`() throws {
