@@ -43,6 +43,7 @@ typedef struct {
     unsigned missing;
     // At least as long as the mapping that `fetch` has made, as far as is known; 0 where that has made none.
     sqlite3_int64 mapped;
+    // Which pages were read last.
     divan_read_ahead ahead;
     // Where the part of the file ends that belongs to the state which a writer changes.
     sqlite3_int64 end;
@@ -115,7 +116,7 @@ static int fetch(sqlite3_file *file, sqlite3_int64 offset, int amount, void **fo
     }
     if (*found) {
         own->count++;
-        divan_read_ahead_at(&own->ahead, *found, (const char *)*found - offset + own->mapped);
+        divan_read_ahead_at(&own->ahead, *found, (uintptr_t)*found - (uintptr_t)offset + (uintptr_t)own->mapped);
     }
     return code;
 }

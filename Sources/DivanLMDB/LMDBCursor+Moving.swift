@@ -196,7 +196,7 @@ extension LMDBCursor {
             unsafe stored = value.bytes
             if transaction.kind == .read {
                 // SAFETY: nothing is read. The environment's map is longer than its file, so it has no end here.
-                unsafe divan_read_ahead_at(&ahead, value.mv_data, nil)
+                unsafe divan_read_ahead_at(&ahead, value.mv_data, 0)
             }
             return true
         }

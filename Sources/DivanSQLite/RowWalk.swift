@@ -5,8 +5,8 @@ internal import DivanStorage
 
 /// A walk over the rows of an integer store inside one step of SQLite's.
 ///
-/// To begin and end a step for each row is a quarter of what a scan takes, by a trial in C. A function in the condition of a statement
-/// is lent each row in the midst of one step, which goes on to the next row while the function returns false:
+/// To begin and end a step for each row is a quarter of what a scan takes, by a trial in C. A function in the condition of
+/// a statement is lent each row in the midst of one step, which goes on to the next row while the function returns false:
 ///
 ///      SELECT 1 FROM "revisions" WHERE key >= ?1 AND divan_walk(?2, key, value)
 ///

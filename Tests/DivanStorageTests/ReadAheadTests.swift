@@ -52,7 +52,9 @@ import Testing
             for page in pages {
                 let address = start + page * Self.pageSize
                 if tells {
-                    divan_read_ahead_at(&ahead, address, end.map { start + $0 * Self.pageSize })
+                    divan_read_ahead_at(
+                        &ahead, address,
+                        end.map { UInt(bitPattern: start + $0 * Self.pageSize) } ?? 0)
                 }
                 sum &+= Int(address.load(as: UInt8.self))
             }
@@ -100,7 +102,7 @@ import Testing
             var ahead = divan_read_ahead()
             let start = try #require(bytes.baseAddress)
             for page in 0..<20 {
-                divan_read_ahead_at(&ahead, start + page * Self.pageSize, nil)
+                divan_read_ahead_at(&ahead, start + page * Self.pageSize, 0)
                 #expect((start + page * Self.pageSize).load(as: UInt8.self) == 7)
             }
         }

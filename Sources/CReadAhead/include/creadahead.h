@@ -25,11 +25,11 @@ enum { DIVAN_READ_AHEAD_PAGE = 4096 };
 
 void divan_read_ahead_move(divan_read_ahead *ahead, uintptr_t page, uintptr_t end);
 
-// Tells that an address is about to be read. The mapping ends at `end`, or before it where its file was cut; NULL where
-// it is longer than its file in any case.
-static inline void divan_read_ahead_at(divan_read_ahead *ahead, const void *address, const void *end) {
+// Tells that an address is about to be read. The mapping ends at the address `end`, or before it where its file was cut; 0
+// where it is longer than its file in any case.
+static inline void divan_read_ahead_at(divan_read_ahead *ahead, const void *address, uintptr_t end) {
     uintptr_t page = (uintptr_t)address & ~(uintptr_t)(DIVAN_READ_AHEAD_PAGE - 1);
-    if (page != ahead->now) divan_read_ahead_move(ahead, page, (uintptr_t)end);
+    if (page != ahead->now) divan_read_ahead_move(ahead, page, end);
 }
 
 #endif
