@@ -32,8 +32,12 @@ public struct FullTextQuery: Sendable {
     /// Whether the best documents come first; otherwise they come in the order of their IDs.
     public var isRanked = true
     /// Whether rows carry their documents, which their matches and snippets are found in.
+    ///
+    /// They are of the moment of the search. If other writers commit while the index is brought up to date, the search
+    /// tries again, and at last keeps them waiting.
     public var includeDocuments = true
-    /// When the index is brought up to date.
+    /// When the index is brought up to date. Unless that is before, documents may be newer than what the index knows of
+    /// them: then they need not match, and are missing where they were deleted since.
     public var updateMode = ViewQuery.UpdateMode.before
 
     init(index: FullTextIndex, condition: Condition) {
@@ -43,7 +47,8 @@ public struct FullTextQuery: Sendable {
 
     /// Runs the search.
     ///
-    /// - Returns: The rows, all of one moment.
+    /// - Returns: The rows, all of one moment, and their documents of the same, unless the
+    ///   ``updateMode`` lets rows be older.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when the text makes no sense, or `skip` or
     ///   `limit` is negative; also `.databaseClosed`, `.io`, `.corrupted`, and as
     ///   `FullTextIndex.updateIndex(progress:)`.
@@ -56,16 +61,7 @@ public struct FullTextQuery: Sendable {
         guard skip >= 0, limit ?? 0 >= 0 else {
             throw DatabaseError(.invalidQuery, "skip and limit count rows; use 0 or more.")
         }
-        let plan = FullTextPlan(expression, index.analyzer)
-        // A search without words brings the index up to date, too, as every search does.
-        let mayBeCurrent = plan != nil || !index.core.maintainsIndexes
-        let result =
-            if updateMode == .before, mayBeCurrent, let result = try answer(plan, .ifCurrent) {
-                // Mostly nothing has changed since the last search.
-                result
-            } else {
-                try answerOnceUpdated(plan)
-            }
+        let result = try answer(FullTextPlan(expression, index.analyzer))
         if updateMode == .after {
             let index = index
             BlockingWork.start { try? index.updateIndex() }
@@ -73,64 +69,95 @@ public struct FullTextQuery: Sendable {
         return result
     }
 
-    /// What a search reads.
-    private enum Reading {
-        /// The index, if it has all that the documents have.
-        case ifCurrent
-        /// The index as it is.
-        case asItIs
-        case scanned(ScannedIndex)
-    }
-
-    /// Brings the index up to date where that is wanted, and answers; where it cannot be brought up to date, answers from one
-    /// made in memory.
-    private func answerOnceUpdated(_ plan: FullTextPlan?) throws -> FullTextResult {
-        var reading = Reading.asItIs
-        if updateMode == .before {
-            if index.core.maintainsIndexes {
-                try index.updateIndex()
-            } else {
-                reading = .scanned(try ScannedIndex(index.core, index.makeDefinition()))
-            }
-        }
-        return try answer(plan, reading) ?? FullTextResult([], sequence: 0)
-    }
-
-    /// Answers in one snapshot; nil where the index is not made, or not as the reading asks.
-    private func answer(_ plan: FullTextPlan?, _ reading: Reading) throws -> FullTextResult? {
+    private func answer(_ plan: FullTextPlan?) throws -> FullTextResult {
         let core = index.core
-        return try core.read { snapshot in
-            try DatabaseCore.blaming(nil) {
-                do {
-                    return try answer(plan, reading, snapshot)
-                } catch let error as IndexCorruption {
-                    throw DatabaseError.damagedIndex(index.name, error)
-                }
+        guard updateMode == .before else { return try core.read { try answer(plan, $0) } }
+        // A search without words brings the index up to date, too, as every search does.
+        if plan != nil || !core.maintainsIndexes {
+            // Mostly nothing has changed since the last search.
+            let found = try core.read { snapshot in
+                try mayAnswer(plan, in: snapshot, withDocuments: true)
+                    ? answer(plan, snapshot) : nil
             }
+            if let found { return found }
+        }
+        guard core.maintainsIndexes else { return try answerFromScan(plan) }
+        return try core.answer(
+            afterUpdate: { try index.updateIndex() },
+            ifCurrent: { try mayAnswer(plan, in: $0, withDocuments: includeDocuments) }
+        ) { try answer(plan, $0) }
+    }
+
+    /// Whether the index, as a snapshot has it, may answer.
+    ///
+    /// - Parameters:
+    ///   - plan: What is looked for; nil for a search without words, which finds nothing in any index.
+    ///   - snapshot: The snapshot.
+    ///   - withDocuments: Whether documents of the snapshot stand beside the rows, which must then be theirs. Otherwise
+    ///     rows of an earlier moment fit together as well.
+    /// - Returns: Whether the index may answer.
+    /// - Throws: `DatabaseError`.
+    private func mayAnswer(
+        _ plan: FullTextPlan?, in snapshot: Snapshot, withDocuments: Bool
+    ) throws -> Bool {
+        guard plan != nil else { return true }
+        guard let record = try snapshot.indexRecord(index.indexName),
+            record.isMade(by: index.signature)
+        else { return false }
+        return try !withDocuments || !record.isOutdated(in: snapshot.state())
+    }
+
+    /// Answers from an index in memory, where the stored one cannot be brought up to date.
+    ///
+    /// All cores scan before the snapshot is taken. Where another writer has committed meanwhile, and documents come
+    /// with the rows, this thread scans once more, in the snapshot itself.
+    private func answerFromScan(_ plan: FullTextPlan?) throws -> FullTextResult {
+        let core = index.core
+        let scanned = try ScannedIndex(core, index.makeDefinition())
+        return try core.read { snapshot in
+            let isOld = try includeDocuments && scanned.mark != snapshot.state().mark
+            return try answer(
+                plan, isOld ? ScannedIndex(core, index.makeDefinition()) : scanned, snapshot)
         }
     }
 
-    private func answer(_ plan: FullTextPlan?, _ reading: Reading, _ snapshot: Snapshot) throws
-        -> FullTextResult?
-    {
-        // A search without words finds nothing in any index.
-        guard let plan else {
-            return FullTextResult([], sequence: try snapshot.state().lastSequence)
-        }
-        if case .scanned(let scanned) = reading {
+    private func answer(
+        _ plan: FullTextPlan?, _ scanned: ScannedIndex, _ snapshot: Snapshot
+    ) throws -> FullTextResult {
+        guard let plan else { return try nothing(snapshot) }
+        return try blaming {
             var result = try scanned.readText { try rows(plan, $0, snapshot) }
             result.sequence = scanned.mark.sequence
             result.isScanned = true
             return result
         }
-        // Another definition's rows would be read in a wrong way.
-        guard let record = try snapshot.indexRecord(index.indexName),
-            record.isMade(by: index.signature)
-        else { return nil }
-        if case .ifCurrent = reading, try record.isOutdated(in: snapshot.state()) { return nil }
-        var result = try rows(plan, snapshot.textReader(of: record), snapshot)
-        result.sequence = record.lastSequence
-        return result
+    }
+
+    /// Answers from the stored index as a snapshot has it.
+    private func answer(_ plan: FullTextPlan?, _ snapshot: Snapshot) throws -> FullTextResult {
+        guard let plan else { return try nothing(snapshot) }
+        return try blaming {
+            // Another definition's rows would be read in a wrong way.
+            guard let record = try snapshot.indexRecord(index.indexName),
+                record.isMade(by: index.signature)
+            else { return FullTextResult([], sequence: 0) }
+            var result = try rows(plan, snapshot.textReader(of: record), snapshot)
+            result.sequence = record.lastSequence
+            return result
+        }
+    }
+
+    /// A search without words finds nothing in any index.
+    private func nothing(_ snapshot: Snapshot) throws -> FullTextResult {
+        FullTextResult([], sequence: try snapshot.state().lastSequence)
+    }
+
+    private func blaming(_ body: () throws -> FullTextResult) throws -> FullTextResult {
+        try DatabaseCore.blaming(nil) {
+            do { return try body() } catch let error as IndexCorruption {
+                throw DatabaseError.damagedIndex(index.name, error)
+            }
+        }
     }
 
     private func rows(_ plan: FullTextPlan, _ text: TextIndexReader, _ snapshot: Snapshot) throws
@@ -195,7 +222,7 @@ private struct FullTextLiveSource: LiveSource {
     }
 }
 
-/// The documents that a search found, all of one moment.
+/// The documents that a search found, all of one moment unless the search accepts old rows.
 ///
 /// A collection with random access. Results are equal when their rows are.
 public struct FullTextResult: RandomAccessCollection, Sendable {

@@ -6,14 +6,7 @@ internal import DivanJSON
 internal import DivanModel
 
 extension PlannedQuery {
-    /// How often indexes are brought up to date without holding up writers.
-    private static let attempts = 4
-
     /// Calls `body` with a planner on a snapshot in which the indexes are up to date.
-    ///
-    /// Between the end of indexing and the snapshot other writers may have committed: then a row of an index
-    /// need not be what its document says. So the planner checks, and tries again; the last time inside a
-    /// write transaction, where no other writer can commit.
     func withPlanner<T>(_ body: (Planner) throws -> T) throws -> T {
         var maps: [PropertyIndexMap] = []
         do {
@@ -44,24 +37,10 @@ extension PlannedQuery {
     private func attempt<T>(_ maps: [PropertyIndexMap], _ body: (Planner) throws -> T) throws -> T {
         let mayUpdate = updatesIndexes && core.maintainsIndexes && !maps.isEmpty
         guard mayUpdate else { return try core.read { try body(try planner($0, maps)) } }
-        for _ in 0..<Self.attempts {
-            try update(maps)
-            var result: T?
-            try core.read { snapshot in
-                guard try isCurrent(maps, snapshot) else { return }
-                result = try body(try planner(snapshot, maps))
-            }
-            if let result { return result }
-        }
-        return try core.batch { context in
-            try update(maps)
-            let (_, snapshot) = try context.transaction()
-            return try body(try planner(snapshot, maps))
-        }
-    }
-
-    private func update(_ maps: [PropertyIndexMap]) throws {
-        try core.updatePropertyIndexes(maps)
+        return try core.answer(
+            afterUpdate: { try core.updatePropertyIndexes(maps) },
+            ifCurrent: { try isCurrent(maps, $0) }
+        ) { try body(try planner($0, maps)) }
     }
 
     private func isCurrent(_ maps: [PropertyIndexMap], _ snapshot: Snapshot) throws -> Bool {

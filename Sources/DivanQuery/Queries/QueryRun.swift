@@ -7,7 +7,7 @@ internal import DivanModel
 internal import DivanPlatform
 internal import DivanStorage
 
-/// One run of a query: brings the index up to date, then reads in one snapshot.
+/// One run of a query: brings the index up to date, then reads rows and documents in one snapshot.
 struct QueryRun {
     let query: ViewQuery
 
@@ -23,19 +23,19 @@ struct QueryRun {
         let reducer = query.mapOnly ? nil : view.reducer
         try check(view, reducer)
         try checkPartition(view, definition)
-        if view.isOneShot, let scanned = try view.scan() {
-            return try run(view, definition, reducer, scanned)
-        }
+        if view.isOneShot { return try answerFromScan(view, definition, reducer) }
         if query.updateMode == .before {
             // One look at the index tells whether it is up to date, and answers if so.
             if let result = try answerIfUpToDate(view, definition, reducer) { return result }
             // A query that must not write, or would not see what it writes, builds what the index
             // lacks in memory.
-            if view.core.maintainsIndexes {
-                try view.updateIndex()
-            } else if let scanned = try view.scan() {
-                return try run(view, definition, reducer, scanned)
+            guard view.core.maintainsIndexes else {
+                return try answerFromScan(view, definition, reducer)
             }
+            return try view.core.answer(
+                afterUpdate: { try view.updateIndex() },
+                ifCurrent: { try view.mayAnswer(in: $0, withDocuments: query.includeDocuments) }
+            ) { try answer(view, definition, reducer, view.record(in: $0), $0) }
         }
         let result = try view.core.read { snapshot in
             try answer(view, definition, reducer, view.record(in: snapshot), snapshot)
@@ -51,10 +51,8 @@ struct QueryRun {
         _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?
     ) throws -> QueryResult? {
         try view.core.read { snapshot in
-            guard let record = try view.record(in: snapshot),
-                try snapshot.isUpToDate(record, definition)
-            else { return nil }
-            return try answer(view, definition, reducer, record, snapshot)
+            guard try view.mayAnswer(in: snapshot, withDocuments: true) else { return nil }
+            return try answer(view, definition, reducer, view.record(in: snapshot), snapshot)
         }
     }
 
@@ -82,27 +80,43 @@ struct QueryRun {
     }
 
     /// Answers from a scan of the documents.
-    private func run(
-        _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
-        _ scanned: ScannedIndex
+    ///
+    /// All cores scan before the snapshot is taken. Where another writer has committed meanwhile, and documents come
+    /// with the rows, this thread scans once more, in the snapshot itself.
+    private func answerFromScan(
+        _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?
     ) throws -> QueryResult {
-        try view.core.read { snapshot in
-            do {
-                return try scanned.read { index in
-                    var result = try IndexRun(
-                        query: query, snapshot: snapshot, coder: definition.coder,
-                        record: nil, reducer: reducer, scanned: index
-                    ).run()
-                    result.isScanned = true
-                    result.sequence = scanned.mark.sequence
-                    result.purge = scanned.mark.purge
-                    return result
-                }
-            } catch let error as InterruptedReduction {
-                throw error.cause
-            } catch let error as ReductionFailure {
-                throw DatabaseError.reduceFailed(view.name, error)
+        let scanned = try view.scan()
+        return try view.core.read { snapshot in
+            let isOld = try query.includeDocuments && scanned?.mark != snapshot.state().mark
+            // None was needed when the stored index was up to date.
+            let scanned = isOld || scanned == nil ? try view.scan() : scanned
+            guard let scanned else {
+                return try answer(view, definition, reducer, view.record(in: snapshot), snapshot)
             }
+            return try answer(view, definition, reducer, scanned, snapshot)
+        }
+    }
+
+    private func answer(
+        _ view: DatabaseView, _ definition: IndexDefinition, _ reducer: (any ViewReducer)?,
+        _ scanned: ScannedIndex, _ snapshot: Snapshot
+    ) throws -> QueryResult {
+        do {
+            return try scanned.read { index in
+                var result = try IndexRun(
+                    query: query, snapshot: snapshot, coder: definition.coder,
+                    record: nil, reducer: reducer, scanned: index
+                ).run()
+                result.isScanned = true
+                result.sequence = scanned.mark.sequence
+                result.purge = scanned.mark.purge
+                return result
+            }
+        } catch let error as InterruptedReduction {
+            throw error.cause
+        } catch let error as ReductionFailure {
+            throw DatabaseError.reduceFailed(view.name, error)
         }
     }
 

@@ -26,9 +26,11 @@ public struct ViewQuery: Sendable {
     public enum UpdateMode: Sendable {
         /// Before the query runs: the result has every change committed by then.
         case before
-        /// Not at all: the result may be old, and the query does not wait for indexing.
+        /// Not at all: the result may be old, and the query does not wait for indexing. Documents that come with
+        /// rows are the current ones, as with CouchDB's `stale=ok`: they may be newer than their rows, and are missing
+        /// where they were deleted since.
         case never
-        /// After the query ran, in the background.
+        /// After the query ran, in the background; the result is that of ``never``.
         case after
     }
 
@@ -100,7 +102,10 @@ public struct ViewQuery: Sendable {
     public var mapOnly = false
     /// How rows are put together in groups.
     public var grouping = Grouping.none
-    /// Whether rows carry their documents, read in the same snapshot.
+    /// Whether rows carry their documents, of the moment of the rows.
+    ///
+    /// If other writers commit while the index is brought up to date, the query tries again, and at last keeps them
+    /// waiting. With another ``updateMode`` than `.before`, documents may be newer than their rows.
     public var includeDocuments = false
     /// Whether the result tells its ``QueryResult/offset`` in the view, for which the counts of some
     /// hundred rows are looked at: more than reading a few rows takes.
@@ -138,7 +143,8 @@ public struct ViewQuery: Sendable {
 
     /// Runs the query.
     ///
-    /// - Returns: The rows, all of one moment.
+    /// - Returns: The rows, all of one moment, and their documents of the same, unless the
+    ///   ``updateMode`` lets rows be older.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when the view has no map function, or a
     ///   grouping or reduction makes no sense; what the view's reduce threw is its `underlying`.
     ///   Also `.databaseClosed`, `.io`, `.corrupted`, and as `DatabaseView.updateIndex(progress:)`.

@@ -35,7 +35,7 @@ struct SearchRun {
     /// - Throws: What the body throws, and as ``run()``.
     func forEachHit(_ body: (SearchHit) throws -> Bool) throws {
         let expression = try expression
-        try reading { reader in
+        try reading(withDocuments: true) { reader in
             guard let reader else { return }
             var (limit, after) = (min(max(1, query.limit), Self.mostAtOnce), query.after)
             while true {
@@ -60,28 +60,39 @@ struct SearchRun {
 
     /// Brings the index up to date if that is wanted, and reads it in one snapshot.
     ///
-    /// - Parameter body: Gets what reads the index; nil for one that has not been built.
+    /// - Parameters:
+    ///   - withDocuments: Whether the body reads the documents of the snapshot, too.
+    ///   - body: Gets what reads the index; nil for one that has not been built.
     /// - Returns: What the body returns.
     /// - Throws: What the body throws, and as bringing the index up to date.
-    private func reading<Result>(_ body: (SearchReader?) throws -> Result) throws -> Result {
+    private func reading<Result>(
+        withDocuments: Bool = false, _ body: (SearchReader?) throws -> Result
+    ) throws -> Result {
         let core = index.view.core
-        let isStored = core.maintainsIndexes
-        if query.updates, isStored {
-            // Before the snapshot is taken: in a read nothing is written.
-            var update = index.view.query()
-            update.partition = query.partition
-            update.limit = 0
-            update.mapOnly = true
-            _ = try update.run()
-        }
-        let mode: ViewQuery.UpdateMode = query.updates && !isStored ? .before : .never
-        return try core.read { _ in
+        guard query.updates else {
             // What was built by another function, or another analyzer, says nothing of this index.
-            guard try query.updates || index.isBuilt else { return try body(nil) }
-            return try body(
-                SearchReader(
-                    index.view, mode: mode, partition: query.partition, budget: budget))
+            return try core.read { _ in try body(index.isBuilt ? reader(.never) : nil) }
         }
+        guard core.maintainsIndexes else {
+            return try core.read { _ in try body(reader(.before)) }
+        }
+        return try core.answer(
+            afterUpdate: { _ = try update.run() },
+            ifCurrent: { try index.view.mayAnswer(in: $0, withDocuments: withDocuments) }
+        ) { _ in try body(reader(.never)) }
+    }
+
+    /// A query of no rows, which brings the index up to date.
+    private var update: ViewQuery {
+        var update = index.view.query()
+        update.partition = query.partition
+        update.limit = 0
+        update.mapOnly = true
+        return update
+    }
+
+    private func reader(_ mode: ViewQuery.UpdateMode) -> SearchReader {
+        SearchReader(index.view, mode: mode, partition: query.partition, budget: budget)
     }
 
     /// The answer of an index without documents.

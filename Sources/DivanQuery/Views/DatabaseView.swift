@@ -259,6 +259,21 @@ public final class DatabaseView: Sendable {
         return found?.record
     }
 
+    /// Whether the index, as a snapshot has it, may answer a query that has brought it up to date.
+    ///
+    /// - Parameters:
+    ///   - snapshot: The snapshot.
+    ///   - withDocuments: Whether documents of the snapshot stand beside the rows, which must then be theirs. Otherwise
+    ///     rows of an earlier moment fit together as well.
+    /// - Returns: Whether the index may answer.
+    /// - Throws: `.invalidQuery` when no map function is set.
+    func mayAnswer(in snapshot: Snapshot, withDocuments: Bool) throws -> Bool {
+        let definition = try definition()
+        guard let record = try record(in: snapshot) else { return false }
+        guard withDocuments else { return record.isMade(by: definition) && record.hasPartials }
+        return try snapshot.isUpToDate(record, definition)
+    }
+
     // MARK: - Querying
 
     /// Makes a query of the view.
