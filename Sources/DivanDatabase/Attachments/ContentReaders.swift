@@ -50,7 +50,7 @@ final class BytesReader: AttachmentReader {
 
     func read(upTo count: Int) -> [UInt8] {
         offset.withLock { offset in
-            let end = min(bytes.count, offset + count)
+            let end = offset + min(bytes.count - offset, max(0, count))
             defer { offset = end }
             return Array(bytes[offset..<end])
         }

@@ -40,7 +40,8 @@ final class GzipReader: AttachmentReader {
                 guard state.left > 0, !state.isInputAtEnd else { return [] }
                 try fill(&state)
             }
-            let end = state.taken + min(count, state.left, state.decoded.count - state.taken)
+            let end =
+                state.taken + min(max(0, count), state.left, state.decoded.count - state.taken)
             defer {
                 state.left -= end - state.taken
                 state.taken = end

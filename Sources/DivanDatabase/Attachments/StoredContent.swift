@@ -43,7 +43,9 @@ struct StoredContent: Sendable {
     /// A reader of all or a part of the decoded content.
     func makeReader(_ range: Range<Int>? = nil) throws -> any AttachmentReader {
         let range = range ?? 0..<Int.max
-        precondition(range.lowerBound >= 0, "A range of content begins at 0 or later.")
+        guard range.lowerBound >= 0 else {
+            throw DatabaseError(.invalidQuery, "A range of content begins at 0 or later.")
+        }
         let file: ContentFile
         var end: Int
         if let pending {

@@ -48,6 +48,7 @@ extension Snapshot {
         since start: SequenceNumber, limit: Int?, examining most: Int,
         where passes: ((Document) throws -> Bool)?
     ) throws -> (batch: ChangesBatch, isAtEnd: Bool) {
+        try DatabaseError.check(limit: limit)
         var batch = ChangesBatch(changes: [], lastSequence: start)
         var isAtEnd = false
         try DatabaseCore.blaming(nil) {
@@ -136,7 +137,8 @@ extension Database {
     ///   - sequence: Where the last reading ended; 0 for the beginning.
     ///   - limit: How many changes at most; nil for all.
     /// - Returns: The changes, and where the next reading begins.
-    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a negative `limit`, `.databaseClosed`, `.io` or
+    ///   `.corrupted`.
     public func changes(since sequence: SequenceNumber = 0, limit: Int? = nil) throws
         -> ChangesBatch
     {

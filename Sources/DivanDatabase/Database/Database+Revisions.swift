@@ -139,10 +139,9 @@ extension Database {
     /// Sets ``revisionLimit``.
     ///
     /// - Parameter limit: At least 1.
-    /// - Throws: As `write(_:)`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for less than 1, or as `write(_:)`.
     public func setRevisionLimit(_ limit: Int) throws {
-        precondition(
-            limit >= 1, "A document keeps at least one revision: use a limit of 1 or more.")
+        try DatabaseError.check(keeping: limit, "revision IDs of a branch")
         try operation { $0.context.state.revisionLimit = UInt64(limit) }
     }
 
@@ -162,20 +161,18 @@ extension Database {
     /// Sets `purgeHistoryLimit`, which is kept with the database.
     ///
     /// - Parameter limit: At least 1.
-    /// - Throws: As `write(_:)`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for less than 1, or as `write(_:)`.
     public func setPurgeHistoryLimit(_ limit: Int) throws {
-        precondition(limit >= 1, "At least one purge is kept in mind: use a limit of 1 or more.")
+        try DatabaseError.check(keeping: limit, "purges")
         try operation { try $0.context.set(.keptPurges, UInt64(limit)) }
     }
 
     /// Sets ``revisionBodyLimit``.
     ///
     /// - Parameter limit: At least 1.
-    /// - Throws: As `write(_:)`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for less than 1, or as `write(_:)`.
     public func setRevisionBodyLimit(_ limit: Int) throws {
-        precondition(
-            limit >= 1,
-            "A document keeps the body of one revision at least: use a limit of 1 or more.")
+        try DatabaseError.check(keeping: limit, "revisions with their bodies")
         try operation { $0.context.state.revisionBodyLimit = UInt64(limit) }
     }
 }

@@ -43,6 +43,7 @@ final class DocumentWalk {
 
     /// Begins a walk, which ``close()`` ends.
     init(_ snapshot: Snapshot, _ options: AllDocumentsOptions) throws {
+        try DatabaseError.check(skip: options.skip, limit: options.limit)
         self.snapshot = snapshot
         self.options = options
         let stores = snapshot.core.stores

@@ -36,7 +36,7 @@ public struct DatabaseError: Error, Sendable {
         case invalidID
         /// A name of a database, or of a header field of a listener, breaks the rules for names.
         case invalidName
-        /// A query asks for something that makes no sense.
+        /// A query asks for something that makes no sense, or a number that a method was given makes none.
         case invalidQuery
         /// A validation function refused the change.
         case forbidden

@@ -33,7 +33,8 @@ extension Database {
     /// - Parameters:
     ///   - id: A document's ID; the document may be deleted.
     ///   - date: When it expires; nil when it does not.
-    /// - Throws: `DatabaseError` with code `.documentNotFound`, or as `write(_:)`.
+    /// - Throws: `DatabaseError` with code `.documentNotFound`, `.invalidQuery` for a date that is not a number, or
+    ///   as `write(_:)`.
     public func setExpiration(of id: DocumentID, at date: Date?) throws {
         try jointOperation { try $0.setExpiration(of: id, at: date) }
     }
@@ -69,7 +70,8 @@ extension Database {
     ///   - date: The first date that is too late; nil for every document that expires.
     ///   - limit: How many at most; nil for all.
     /// - Returns: The documents; those that are due and not yet purged are among them.
-    /// - Throws: `DatabaseError` with code `.databaseClosed`, `.io` or `.corrupted`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a negative `limit` or a date that is not a number,
+    ///   `.databaseClosed`, `.io` or `.corrupted`.
     public func documentsExpiring(before date: Date? = nil, limit: Int? = nil) throws
         -> [Expiration]
     {
@@ -105,7 +107,7 @@ extension WriteTransaction {
     /// Sets when a document expires; see `Database.setExpiration(of:at:)`.
     public func setExpiration(of id: DocumentID, at date: Date?) throws {
         try context.operation {
-            try context.setExpiration(id.checked(), date.map(ExpirationTime.init))
+            try context.setExpiration(id.checked(), date.map(ExpirationTime.init(checking:)))
         }
     }
 
@@ -125,7 +127,8 @@ extension ReadTransaction {
     public func documentsExpiring(before date: Date? = nil, limit: Int? = nil) throws
         -> [Expiration]
     {
-        let end = date.map(ExpirationTime.init)
+        try DatabaseError.check(limit: limit)
+        let end = try date.map(ExpirationTime.init(checking:))
         var found: [Expiration] = []
         guard limit != 0 else { return found }
         try snapshot.forEachExpiration { key in
@@ -134,5 +137,15 @@ extension ReadTransaction {
             return limit.map { found.count < $0 } ?? true
         }
         return found
+    }
+}
+
+extension ExpirationTime {
+    /// Takes a date of a caller.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a date that is not a number.
+    fileprivate init(checking date: Date) throws {
+        guard !date.timeIntervalSince1970.isNaN else { throw DatabaseError.dateWithoutTime }
+        self.init(date)
     }
 }

@@ -62,7 +62,7 @@ extension Database {
     ///   - name: The filter's name.
     ///   - parameters: What the filter gets with each revision.
     /// - Returns: The changes let through; the next reading begins after all that were looked at.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` when no filter has that name, as
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when no filter has that name or `limit` is negative, as
     ///   `changes(since:limit:)`, and what the filter throws.
     public func changes(
         since sequence: SequenceNumber = 0, limit: Int? = nil, filter name: String,

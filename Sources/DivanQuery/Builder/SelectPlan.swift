@@ -63,9 +63,7 @@ struct SelectPlan {
     }
 
     init(_ query: SelectQuery) throws {
-        guard query.offset >= 0, query.limit ?? 0 >= 0 else {
-            throw DatabaseError(.invalidQuery, "limit and offset count rows; use 0 or more.")
-        }
+        try DatabaseError.check(skip: query.offset, limit: query.limit)
         if let kept = query.form.keptPlan {
             self = kept
         } else {

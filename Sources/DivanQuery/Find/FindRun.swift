@@ -13,9 +13,7 @@ struct FindRun {
     private let fingerprint: String
 
     init(_ query: FindQuery) throws {
-        guard query.skip >= 0, query.limit ?? 0 >= 0 else {
-            throw DatabaseError(.invalidQuery, "skip and limit count documents; use 0 or more.")
-        }
+        try DatabaseError.check(skip: query.skip, limit: query.limit)
         if let partition = query.partition {
             try DatabasePartition.check(partition, in: query.database.core)
         }

@@ -18,7 +18,7 @@ public indirect enum FullTextExpression: Sendable, Hashable {
     /// beginning of a word.
     case phrase(String)
     /// Documents with these words, or phrases, close together: each at most so many words from the
-    /// first.
+    /// first. The number is 0 or more.
     case near([String], within: Int)
     /// Documents that match all of these.
     case all([FullTextExpression])
@@ -49,6 +49,26 @@ extension FullTextExpression {
     public init(parsing text: String) throws {
         var parser = FullTextParser(text)
         self = try parser.parse()
+    }
+}
+
+extension FullTextExpression {
+    /// Refuses what makes no sense.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a negative nearness.
+    func check() throws {
+        switch self {
+        case .word, .prefix, .phrase: return
+        case .near(_, let distance):
+            guard distance < 0 else { return }
+            throw DatabaseError(
+                .invalidQuery,
+                "A negative number of words between others makes no sense; use 0 or more.")
+        case .all(let parts), .any(let parts): for part in parts { try part.check() }
+        case .except(let wanted, let unwanted):
+            try wanted.check()
+            try unwanted.check()
+        }
     }
 }
 

@@ -49,8 +49,8 @@ public struct FullTextQuery: Sendable {
     ///
     /// - Returns: The rows, all of one moment, and their documents of the same, unless the
     ///   ``updateMode`` lets rows be older.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` when the text makes no sense, or `skip` or
-    ///   `limit` is negative; also `.databaseClosed`, `.io`, `.corrupted`, and as
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when the text makes no sense, or `skip`,
+    ///   `limit` or a nearness is negative; also `.databaseClosed`, `.io`, `.corrupted`, and as
     ///   `FullTextIndex.updateIndex(progress:)`.
     public func run() throws -> FullTextResult {
         let expression =
@@ -58,9 +58,8 @@ public struct FullTextQuery: Sendable {
             case .text(let text): try FullTextExpression(parsing: text)
             case .expression(let expression): expression
             }
-        guard skip >= 0, limit ?? 0 >= 0 else {
-            throw DatabaseError(.invalidQuery, "skip and limit count rows; use 0 or more.")
-        }
+        try DatabaseError.check(skip: skip, limit: limit)
+        try expression.check()
         let result = try answer(FullTextPlan(expression, index.analyzer))
         if updateMode == .after {
             let index = index

@@ -110,6 +110,7 @@ public struct FullTextRow: Sendable {
 
     /// The first passage of some words that is worth most; nil when no word is looked for.
     private static func window(_ words: [Marked], _ size: Int) -> ArraySlice<Marked>? {
+        let size = min(size, words.count)
         var best: (value: Int, place: Int)?
         for place in words.indices where words[place].item != nil {
             let value = value(words[place..<min(place + size, words.count)])

@@ -12,6 +12,7 @@ struct QueryRun {
     let query: ViewQuery
 
     func run() throws -> QueryResult {
+        try DatabaseError.check(skip: query.skip, limit: query.limit)
         switch query.source {
         case .view(let view): return try run(view)
         case .allDocuments(let core, _): return try AllDocumentsRun(query: query, core: core).run()
@@ -141,10 +142,6 @@ struct QueryRun {
         if case .level(let level) = query.grouping, level < 1 {
             throw DatabaseError(
                 .invalidQuery, "A group level of \(level) groups nothing; use 1 or more.")
-        }
-        guard query.skip >= 0, query.limit ?? 0 >= 0 else {
-            throw DatabaseError(
-                .invalidQuery, "skip and limit count rows; use 0 or more.")
         }
         if query.keys != nil, query.grouping != .none, query.grouping != .exact {
             throw DatabaseError(

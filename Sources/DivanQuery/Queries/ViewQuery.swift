@@ -145,9 +145,9 @@ public struct ViewQuery: Sendable {
     ///
     /// - Returns: The rows, all of one moment, and their documents of the same, unless the
     ///   ``updateMode`` lets rows be older.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` when the view has no map function, or a
-    ///   grouping or reduction makes no sense; what the view's reduce threw is its `underlying`.
-    ///   Also `.databaseClosed`, `.io`, `.corrupted`, and as `DatabaseView.updateIndex(progress:)`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` when the view has no map function, `skip`
+    ///   or `limit` is negative, or a grouping or reduction makes no sense; what the view's reduce
+    ///   threw is its `underlying`. Also `.databaseClosed`, `.io`, `.corrupted`, and as `DatabaseView.updateIndex(progress:)`.
     public func run() throws -> QueryResult { try QueryRun(query: self).run() }
 }
 
