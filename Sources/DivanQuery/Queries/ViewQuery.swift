@@ -83,7 +83,8 @@ public struct ViewQuery: Sendable {
     public var inclusiveStart = true
     /// Whether rows at the end itself are found.
     public var inclusiveEnd = true
-    /// Only these keys, in this order; `startKey` and `endKey` are then ignored.
+    /// Only these keys, in this order; `startKey` and `endKey` are then ignored. `startKeyDocumentID` and
+    /// `endKeyDocumentID` then say of each key with which documents its rows begin and end.
     public var keys: [JSONValue]?
     /// If above 0, the end (when `descending`, the start) also matches what begins with it: 1 matches
     /// strings and arrays that begin with the key; 2 applies that to the last item of an array key;
