@@ -449,6 +449,15 @@ class Components(ConsoleTest):
         """)
         self.assertEqual(found, [["", None, "object"]] * 5 + [["constructor", ""]])
 
+    def test_no_password_of_a_url_that_was_written_wrongly_is_shown(self):
+        found = self.browser.module("""
+          const { endLabel, withoutSecrets } = await load('sync/ends.js');
+          return ['http://ann:LEAK@h/db', 'http://ann:LEAK/x@h/db', 'http://ann:LEAK?x@h/db', 'http://ann:LEAK#@h/db', 'http:/ann:LEAK@h/db',
+            '//ann:LEAK@h/db', 'ann:LEAK@h/db', 'http://h/db?password=LEAK', 'http://h/db?password=x@LEAK']
+            .map((source) => endLabel(source) + withoutSecrets({ source }).source);
+        """)
+        self.assertEqual([text for text in found if "LEAK" in text], [])
+
     def test_a_region_that_fails_says_so_and_tries_again(self):
         b = self.browser
         b.module("""

@@ -13,7 +13,8 @@ import { isDivan } from "../api/server.js";
  */
 
 /**
- * The text of an end without credentials, to be shown.
+ * The text of an end without credentials and query, to be shown. A password in which `/`, `?` or `#` is not encoded
+ * stands behind the host, so all up to the last `@` is left out.
  *
  * @param {End | null | undefined} end
  * @returns {string}
@@ -21,7 +22,9 @@ import { isDivan } from "../api/server.js";
 export function endLabel(end) {
   const raw = typeof end === "string" ? end : end?.url, text = typeof raw === "string" ? raw : "";
   // Not by `new URL`, which changes the rest of the text, and knows nothing of names.
-  return text.replace(/^([a-z0-9+.-]+:\/\/)[^/?#]*@/i, "$1");
+  const scheme = /^[a-z0-9+.-]+:\/\//i.exec(text)?.[0] ?? "", rest = text.slice(scheme.length),
+    at = rest.lastIndexOf("@");
+  return scheme + (/[?#]/.test(rest.slice(0, at + 1)) ? "…" : rest.slice(at + 1).replace(/[?#].*$/s, ""));
 }
 
 /**
@@ -132,7 +135,13 @@ export function withoutSecrets(document) {
 }
 
 /** @param {string} url */
-const hideInURL = (url) => String(url).replace(/^([a-z0-9+.-]+:\/\/)([^:@/?#]*):[^/?#]*@/i, `$1$2:${HIDDEN}@`);
+function hideInURL(url) {
+  const [, scheme, rest] = /^([a-z0-9+.-]+:\/\/)?(.*)$/is.exec(String(url)) ?? ["", "", ""];
+  const at = rest.lastIndexOf("@"), head = rest.slice(0, at + 1),
+    tail = rest.slice(at + 1).replace(/\?.*$/s, `?${HIDDEN}`);
+  if (/[?#]/.test(head)) return (scheme ?? "") + HIDDEN;
+  return (scheme ?? "") + head.replace(/^([^:@/]*)[:/].*@$/s, `$1:${HIDDEN}@`) + tail;
+}
 
 /**
  * @param {any} value

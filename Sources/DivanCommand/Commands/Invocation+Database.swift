@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Divan
+internal import DivanHTTP
 internal import DivanJSON
 internal import FoundationEssentials
 
@@ -20,7 +21,8 @@ extension Invocation {
         } catch let error as DatabaseError where error.code == .databaseNotFound {
             // The library's own sentence speaks of its options.
             throw CommandFailure(
-                .notFound, "There is no database at \(path). \"divan create\" makes one.")
+                .notFound,
+                "There is no database at \(Self.shown(path)). \"divan create\" makes one.")
         }
     }
 
@@ -33,9 +35,19 @@ extension Invocation {
         guard Manager.isValidDatabaseName(name) else {
             throw CommandFailure(
                 .badInput,
-                "\"\(name)\" is not a name for a database; \"divan create --help\" has the rules.")
+                "\"\(shown(name))\" is not a name for a database; \"divan create --help\" has the rules."
+            )
         }
         return path
+    }
+
+    /// A path as messages show it; a URL that was written wrongly is taken for one, and may hold a password.
+    static func shown(_ path: String) -> String {
+        let bytes = path.utf8
+        guard let at = bytes.lastIndex(of: UInt8(ascii: "@")),
+            bytes[..<at].contains(UInt8(ascii: ":"))
+        else { return path }
+        return HTTPURL.shown(path)
     }
 
     /// Completes a path: `notes` names `notes.divan` where there is no other `notes`.

@@ -144,14 +144,16 @@ private struct OpenedPlace {
         guard let name = Manager.databaseName(ofDirectory: url.lastPathComponent) else {
             guard Files.isDirectory(path) else {
                 throw CommandFailure(
-                    .notFound, "There is no database and no directory at \(path).")
+                    .notFound, "There is no database and no directory at \(Invocation.shown(path))."
+                )
             }
             (directory, database, hash) = (url, nil, "#/")
             return
         }
         guard Files.isDirectory(path) else {
             throw CommandFailure(
-                .notFound, "There is no database at \(path). \"divan create\" makes one.")
+                .notFound,
+                "There is no database at \(Invocation.shown(path)). \"divan create\" makes one.")
         }
         directory = url.deletingLastPathComponent()
         database = name

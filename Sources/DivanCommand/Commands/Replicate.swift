@@ -121,7 +121,7 @@ enum ReplicationOptions {
         }
         for text in arguments.strings("header") {
             guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
-                throw UsageError("--header takes NAME: VALUE, not \"\(text)\".")
+                throw UsageError("--header takes NAME: VALUE, such as \"X-Team: 7\".")
             }
             let value = text[text.index(after: colon)...].drop { $0 == " " }
             settings.headers[String(text[..<colon])] = String(value)
@@ -137,7 +137,7 @@ enum ReplicationOptions {
         guard !urls.isEmpty else {
             throw UsageError("--pin, --ca and --trust-first are for a database behind https://.")
         }
-        for url in urls.compactMap({ try? HTTPURL($0) }) {
+        for url in urls.compactMap({ try? HTTPURL(typed: $0) }) {
             if let problem = trust.problem(for: url) { throw UsageError(problem) }
         }
     }
@@ -211,7 +211,8 @@ struct ReplicationEnds {
         do {
             return try Database.open(at: URL(filePath: location), options: options)
         } catch let error as DatabaseError where error.code == .databaseNotFound {
-            throw CommandFailure(.notFound, "There is no database at \(location).")
+            throw CommandFailure(
+                .notFound, "There is no database at \(Invocation.shown(location)).")
         }
     }
 

@@ -54,7 +54,7 @@ extension ServeOptions {
         guard !arguments.flag("read-only") else {
             throw UsageError("--hub and --read-only do not go together: an edge is written to.")
         }
-        guard (try? HTTPURL(url)) != nil else {
+        guard (try? HTTPURL(typed: url)) != nil else {
             throw UsageError("--hub takes a URL such as https://hub.example.org:6984.")
         }
         var hub = ListenerHub(url, databases: arguments.strings("databases"))

@@ -22,7 +22,7 @@ struct EdgeRules: Sendable {
     ///   selector or filter.
     init(_ hub: ListenerHub) throws {
         self.hub = hub
-        guard let url = try? HTTPURL(hub.url), url.query == nil else {
+        guard let url = try? HTTPURL(typed: hub.url), url.query == nil else {
             throw DatabaseError(
                 .invalidName,
                 "The address of the hub is none; write it as https://hub.example.org:6984.")

@@ -104,6 +104,7 @@ extension Site {
             throw HTTPFailure.forbidden(
                 "The app decides who may see which document, so replicate from outside.")
         }
+        for end in [request.source, request.target] { try end.checkName() }
         if inOwnName { try request.checkIsHere() }
         if options.readOnly, case .local = request.target { throw HTTPFailure.readOnly }
         let reader = PeerUser(request.sourceCredentials, inOwnName ? user : nil, guardian)

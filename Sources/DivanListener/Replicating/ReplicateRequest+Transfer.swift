@@ -54,7 +54,7 @@ extension ReplicateRequest {
         let isSocks = socks != nil
         // Everything but the scheme is written alike.
         guard isSocks || text.hasBytePrefix("http://"),
-            let url = try? HTTPURL(socks.map { "http://" + $0 } ?? text)
+            let url = try? HTTPURL(typed: socks.map { "http://" + $0 } ?? text)
         else { return nil }
         let isNamed = text.contains(":\(url.port)")
         let port = isSocks && !isNamed ? 1_080 : url.port

@@ -30,12 +30,24 @@ struct ReplicateRequest: Sendable {
             }
         }
 
-        /// What answers and lists call it; without credentials.
+        /// What answers, lists and logs call it; without credentials.
+        ///
+        /// A URL that was written wrongly is taken for a name, and may hold a password.
         var label: String {
             switch self {
-            case .local(let name): name
+            case .local(let name) where Manager.isValidDatabaseName(name): name
+            case .local: "a name that is no database's"
             case .url(let url): ReplicationEndpoint.url(url).description
             }
+        }
+
+        /// Refuses a name that no database can have, without a word of it.
+        func checkName() throws {
+            guard case .local(let name) = self, !Manager.isValidDatabaseName(name) else { return }
+            throw HTTPFailure(
+                400, "illegal_database_name",
+                "An end of the replication is \(label): give a database here by its name, and one behind HTTP by a "
+                    + "URL that begins with http:// or https://.")
         }
     }
 
@@ -124,7 +136,7 @@ struct ReplicateRequest: Sendable {
         let fields = try headers(object?["headers"], name)
         let user = try basic(object?["auth"], name)
         if let own = database(of: place, at: hosts) {
-            guard let url = try? HTTPURL(place) else { throw malformed(name, "a URL") }
+            guard let url = try? HTTPURL(typed: place) else { throw malformed(name, "a URL") }
             return (.local(own), credentials(fields, user ?? url.user))
         }
         for field in fields { settings.headers[field.name] = field.value }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanHTTP
 internal import DivanListener
 
 // The sentences of the module's errors, in one place. None of them quotes a link, which has a secret.
@@ -24,7 +25,7 @@ extension PeerError {
     static func invalidAddress(_ address: String) -> PeerError {
         PeerError(
             .invalidValue,
-            "'\(address)' is no address that other devices can use; give the device's address of IPv4 or IPv6, or its name."
+            "'\(HTTPURL.shown(address))' is no address that other devices can use; give the device's address of IPv4 or IPv6, or its name."
         )
     }
 

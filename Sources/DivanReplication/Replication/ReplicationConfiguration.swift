@@ -14,25 +14,12 @@ public enum ReplicationEndpoint: Sendable {
 }
 
 extension ReplicationEndpoint: CustomStringConvertible {
-    /// The URL without credentials, or the database's place.
+    /// The URL without credentials and query, or the database's place.
     public var description: String {
         switch self {
-        case .url(let url): Self.withoutCredentials(url)
+        case .url(let url): HTTPURL.shown(url)
         case .database(let database): LocalPeer(database).name
         }
-    }
-
-    static func withoutCredentials(_ url: String) -> String {
-        // By bytes, so that no mark on a separator hides what stands before it.
-        let bytes = Array(url.utf8)
-        let mark = Array("://".utf8)
-        guard
-            let start = bytes.indices.first(where: { bytes[$0...].starts(with: mark) })
-                .map({ $0 + mark.count })
-        else { return url }
-        let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex
-        guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { return url }
-        return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
     }
 }
 

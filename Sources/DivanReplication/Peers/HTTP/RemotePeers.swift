@@ -53,7 +53,7 @@ enum RemotePeers {
     /// - Throws: `ReplicationError` with code `.invalidSetting`.
     static func address(_ url: String, _ settings: ReplicationConfiguration) throws -> HTTPURL {
         let address: HTTPURL
-        do { address = try HTTPURL(url) } catch {
+        do { address = try HTTPURL(typed: url) } catch {
             throw ReplicationError(.invalidSetting, "The URL of a replication is none: \(error)")
         }
         if let problem = settings.trust.problem(for: address) {

@@ -37,7 +37,7 @@ struct TransportConnection: WireConnection {
         database.user = nil
         self.database = database
         self.headers = headers
-        name = database.description
+        name = HTTPURL.shown(database.description)
         let chosen = authenticator ?? user.map { BasicAuthenticator($0) }
         func signed(_ transport: any HTTPTransport) -> any HTTPTransport {
             chosen.map { AuthenticatedTransport(transport, $0, origin: database) } ?? transport
