@@ -140,11 +140,14 @@ extension HTTPError {
         let name = json?["error"]?.string
         // Old servers put the sentence in `error` and have no `reason`.
         let reason = json?["reason"]?.string ?? name ?? "no reason given"
+        let after = head.headers.retryAfter
+        // A 403 that says when it ends is one of a name that is locked for a while.
+        let isTransient =
+            transientStatuses.contains(head.status) || head.status == 403 && after != nil
         var error = HTTPError(
             head.status == 401 ? .unauthorized : .refused,
             "\(url.origin) answered \(head.status): \(reason.prefix(300))",
-            status: head.status, isTransient: transientStatuses.contains(head.status),
-            retryAfter: head.headers.retryAfter.map { .seconds($0) })
+            status: head.status, isTransient: isTransient, retryAfter: after.map { .seconds($0) })
         error.serverError = name
         return error
     }

@@ -196,19 +196,23 @@ struct Guardian: Sendable {
     private func signIn(
         _ name: String, password: String, from network: String, mayTakeLong: Bool
     ) throws -> ListenerUser? {
-        guard !throttle.isLocked(name, from: network) else { throw Self.locked }
+        if let left = throttle.lockedTime(name, from: network) { throw Self.locked(for: left) }
         if let user = accounts.rememberedUser(name, password: password) {
             statistics.noteFastHash()
             return user
         }
         // No password is looked at, so none counts as wrong.
         guard !accounts.isBlocked(name) else { throw Self.blocked }
-        guard !throttle.isLocked(from: network) else { throw Self.locked }
+        if let left = throttle.lockedTime(from: network) { throw Self.locked(for: left) }
         guard mayTakeLong else { return nil }
         let user = accounts.user(name, password: password)
         statistics.noteSlowHash()
         if user != nil { statistics.noteFastHash() }
-        guard throttle.note(name, from: network, isRight: user != nil) else { throw Self.locked }
+        guard throttle.note(name, from: network, isRight: user != nil) else {
+            let left =
+                throttle.lockedTime(name, from: network) ?? throttle.lockedTime(from: network)
+            throw Self.locked(for: left ?? .zero)
+        }
         guard let user else { throw Self.wrongPassword }
         return user
     }
@@ -227,8 +231,13 @@ struct Guardian: Sendable {
             "User document conflicts must be resolved before the document is used for authentication purposes."
         )
     }
-    private static var locked: HTTPFailure {
-        .forbidden("Account is temporarily locked due to multiple authentication failures")
+    /// CouchDB's refusal, with the time after which the lock has ended: without it a replicator would give up for good.
+    private static func locked(for left: Duration) -> HTTPFailure {
+        var failure = HTTPFailure.forbidden(
+            "Account is temporarily locked due to multiple authentication failures")
+        let seconds = max(0, left.components.seconds).addingSaturated(1)
+        failure.headers["Retry-After"] = "\(seconds)"
+        return failure
     }
 
     private func isOwnOrigin(_ head: RequestHead) -> Bool {

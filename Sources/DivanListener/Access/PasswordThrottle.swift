@@ -76,28 +76,41 @@ package final class PasswordThrottle: Sendable {
     package func isLocked(_ name: String, from network: String, now: ContinuousClock.Instant = .now)
         -> Bool
     {
+        lockedTime(name, from: network, now: now) != nil
+    }
+
+    /// How much longer a name is locked from a network; nil where it is not.
+    func lockedTime(_ name: String, from network: String, now: ContinuousClock.Instant = .now)
+        -> Duration?
+    {
         let (key, lockout) = (key(name, network), lockout())
-        return failures.withLock { isLocked(key, lockout.attempts, lockout, &$0, now) }
+        return failures.withLock { lockedTime(key, lockout.attempts, lockout, &$0, now) }
     }
 
     /// Whether names that were not right lately are locked from a network.
     func isLocked(from network: String, now: ContinuousClock.Instant = .now) -> Bool {
+        lockedTime(from: network, now: now) != nil
+    }
+
+    /// How much longer names that were not right lately are locked from a network; nil where they are not.
+    func lockedTime(from network: String, now: ContinuousClock.Instant = .now) -> Duration? {
         let lockout = lockout()
         return failures.withLock {
-            isLocked(Key(network: network), lockout.attemptsOfNetwork, lockout, &$0, now)
+            lockedTime(Key(network: network), lockout.attemptsOfNetwork, lockout, &$0, now)
         }
     }
 
-    private func isLocked(
+    private func lockedTime(
         _ key: Key, _ limit: Int, _ lockout: PasswordLockout, _ failures: inout [Key: Failures],
         _ now: ContinuousClock.Instant
-    ) -> Bool {
+    ) -> Duration? {
         guard lockout.mode == .enforce, let known = failures[key], known.count >= limit else {
-            return false
+            return nil
         }
-        guard known.last.duration(to: now) >= lockout.duration else { return true }
+        let left = lockout.duration - known.last.duration(to: now)
+        guard left <= .zero else { return left }
         failures[key] = nil
-        return false
+        return nil
     }
 
     /// Notes whether a password was right, unless the name or the network was locked while it was hashed: of passwords that are sent at
@@ -112,10 +125,11 @@ package final class PasswordThrottle: Sendable {
         guard lockout.mode != .off else { return true }
         let (key, all) = (key(name, network), Key(network: network))
         let (counts, isTooMany) = failures.withLock { failures in
-            guard !isLocked(key, lockout.attempts, lockout, &failures, now) else {
+            guard lockedTime(key, lockout.attempts, lockout, &failures, now) == nil else {
                 return (false, false)
             }
-            let counts = !isLocked(all, lockout.attemptsOfNetwork, lockout, &failures, now)
+            let left = lockedTime(all, lockout.attemptsOfNetwork, lockout, &failures, now)
+            let counts = left == nil
             var isTooMany = false
             if !isRight {
                 isTooMany = count(key, lockout, &failures, now) == lockout.attempts

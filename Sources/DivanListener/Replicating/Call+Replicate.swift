@@ -72,7 +72,7 @@ extension Call {
         case .unauthorized:
             .unauthorized(
                 "unauthorized to access or create database \(remote.label): \(error.message)")
-        case .forbidden: .forbidden(error.message)
+        case .forbidden: Self.forbidden(error)
         case .invalidSetting: .badRequest(error.message)
         case .cancelled: HTTPFailure(503, "cancelled", "The replication was cancelled.")
         case .database where (error.underlying as? DatabaseError)?.code == .databaseClosed:
@@ -82,6 +82,17 @@ extension Call {
         case .database: HTTPFailure(500, "internal_server_error", "The database failed.")
         default: HTTPFailure(500, "replication_error", error.message)
         }
+    }
+}
+
+extension Call {
+    /// A refusal, which says when it ends where the other end did.
+    private static func forbidden(_ error: ReplicationError) -> HTTPFailure {
+        var failure = HTTPFailure.forbidden(error.message)
+        if let seconds = error.retryAfter, let whole = Int64(exactly: seconds.rounded(.up)) {
+            failure.headers["Retry-After"] = "\(max(0, whole))"
+        }
+        return failure
     }
 }
 
@@ -255,7 +266,11 @@ extension Site {
             let sentence = "unauthorized to access or create database \(name): \(failure.reason)"
             switch failure.status {
             case 401: throw ReplicationError(.unauthorized, sentence)
-            case 403: throw ReplicationError(.forbidden, sentence)
+            case 403:
+                let wait = failure.headers["Retry-After"].flatMap { Double($0) }
+                var error = ReplicationError(.forbidden, sentence, isTransient: wait != nil)
+                error.retryAfter = wait
+                throw error
             case 404: throw ReplicationError(.notFound, "could not open \(name)", status: 404)
             default: throw ReplicationError(.server, failure.reason, isTransient: true)
             }

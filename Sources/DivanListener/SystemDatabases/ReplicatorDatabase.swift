@@ -231,6 +231,9 @@ final class ReplicatorDatabase: Sendable {
             let failure = ErrorResponse.failure(for: error)
             state.withLock { $0.jobs[id] = job }
             guard failure.status != 503 else { return }
+            if let seconds = failure.headers["Retry-After"].flatMap({ Double($0) }) {
+                return startAgain(job, id, failure.reason, after: min(seconds, 3_600), site)
+            }
             note("failed", failure.reason, id, job.revision, site)
         }
     }
@@ -246,6 +249,31 @@ final class ReplicatorDatabase: Sendable {
             + "'_replicator' had started; edit this document to start it, or stop the listener and start it."
         job.nameEnds(body, site)
         state.withLock { [job] in $0.jobs[id] = job }
+    }
+
+    /// Starts a replication anew after a refusal that ends by itself, such as that of a name that is locked for a while.
+    private func startAgain(
+        _ job: Job, _ id: DocumentID, _ reason: String, after seconds: Double, _ site: Site
+    ) {
+        let revision = job.revision
+        state.withLock {
+            $0.jobs[id]?.state = "crashing"
+            $0.jobs[id]?.reason = reason
+        }
+        queue.asyncAfter(deadline: .now() + seconds) { [weak self, weak site] in
+            guard let self, let site else { return }
+            let database = self.state.withLock { state -> Database? in
+                guard !state.isClosed, let job = state.jobs[id], job.running == nil,
+                    job.revision == revision
+                else { return nil }
+                state.jobs[id] = nil
+                return state.following?.database
+            }
+            guard let database else { return }
+            do { try self.take(id, database, site) } catch {
+                Log.listener.error("The document '\(id)' could not be read: \(error)")
+            }
+        }
     }
 
     private func start(_ job: inout Job, _ id: DocumentID, _ body: JSONObject, _ site: Site) throws

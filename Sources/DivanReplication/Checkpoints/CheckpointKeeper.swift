@@ -135,9 +135,9 @@ package actor CheckpointKeeper {
         do {
             remoteRevision = try await remote.write(stored, id, revision: remoteRevision)
         } catch let error as ReplicationError {
-            guard let status = error.status, Self.refusals.contains(status) || status == 409 else {
-                throw error
-            }
+            guard !error.isTransient, let status = error.status,
+                Self.refusals.contains(status) || status == 409
+            else { throw error }
         }
     }
 
@@ -199,7 +199,7 @@ package actor CheckpointKeeper {
             remoteRevision = try await remote.write(
                 new.joined(by: theirs), id, revision: remoteRevision)
         } catch let error as ReplicationError {
-            if let status = error.status, Self.refusals.contains(status) {
+            if let status = error.status, Self.refusals.contains(status), !error.isTransient {
                 isKept = false
                 Log.replication.warning(
                     "'\(remote.name)' takes no checkpoint, so the next run compares everything: \(error.logged)"

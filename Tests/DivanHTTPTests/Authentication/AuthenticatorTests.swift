@@ -235,6 +235,8 @@ import Testing
         for status in [408, 500, 502, 503, 504] {
             #expect(HTTPError.status(of: HTTPResponseHead(status: status), from: url).isTransient)
         }
+        let locked = HTTPResponseHead(status: 403, headers: ["Retry-After": "9"])
+        #expect(HTTPError.status(of: locked, from: url).isTransient)
         let date = HTTPResponseHead(
             status: 503, headers: ["Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"])
         #expect(date.headers.retryAfter == nil)

@@ -246,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (401, "", ReplicationError.Code.unauthorized, false), (403, "", .forbidden, false),
+        (401, "", ReplicationError.Code.unauthorized, false), (403, "", .forbidden, true),
         (404, "", .notFound, false), (429, "", .server, true), (500, "", .server, true),
         (503, "{\"reason\":\"later\"}", .server, true), (200, "<html>", .invalidAnswer, true),
     ])
@@ -265,6 +265,17 @@ import Testing
         #expect(error?.code == code)
         #expect(error?.isTransient == isTransient)
         if status != 200 { #expect(error?.retryAfter == 7) }
+    }
+
+    @Test func `a 403 that does not say when it ends is final`() async throws {
+        server.manner.withLock { $0.answers = [("_revs_diff", 403, "")] }
+        let peer = HTTPPeer(server, for: here)
+        let error = await #expect(throws: ReplicationError.self) {
+            try await peer.missingRevisions(of: [
+                PeerChange(id: "a", revisions: [RevisionID("1-a")])
+            ])
+        }
+        #expect(error?.code == .forbidden && error?.isTransient == false)
     }
 
     @Test func `a revision that CouchDB names in lower case is the one that was offered`()

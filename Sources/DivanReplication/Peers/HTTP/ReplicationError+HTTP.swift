@@ -18,6 +18,8 @@ extension ReplicationError {
             status: response.status, isTransient: isTransient)
         quoted = words
         retryAfter = response.headers.retryAfter.map { Double($0) }
+        // A refusal that says when it ends is one of a name that is locked for a while.
+        if code == .forbidden, retryAfter != nil { self.isTransient = true }
     }
 
     /// Takes what a server says of one document among several.
