@@ -78,9 +78,12 @@ package struct DesignTrial: Sendable {
             var result = Rows()
             let answer = try process.ask(command)
             result.logs = answer.logs
-            try Self.value(of: answer)[0]?.forEachElement { row in
+            var isTooDeep = false
+            try answer.rows()[0]?.forEachElement { row in
+                isTooDeep = isTooDeep || row.bool == false
                 if let key = row[0], let value = row[1] { result.rows.append((key, value)) }
             }
+            if isTooDeep { throw .tooDeep }
             guard let source = view.reduce, !source.isEmpty else { return result }
             if source.utf8.first == UInt8(ascii: "_") {
                 guard BuiltInReduce.reduce(named: source) != nil else {
@@ -89,7 +92,7 @@ package struct DesignTrial: Sendable {
             } else if !result.rows.isEmpty {
                 let reduced = try process.ask(Self.reducing(result.rows, of: id, by: source))
                 result.logs += reduced.logs
-                result.reduction = try Self.value(of: reduced)[1]?[0]
+                result.reduction = try reduced.value()[1]?[0]
             }
             return result
         }
@@ -149,10 +152,6 @@ package struct DesignTrial: Sendable {
         var bytes: [UInt8] = []
         value.appendJSON(to: &bytes)
         return bytes
-    }
-
-    private static func value(of answer: ScriptAnswer) throws(ScriptError) -> PackedValue {
-        do { return try PackedValue(parsing: answer.line) } catch { throw .workerFailed }
     }
 }
 

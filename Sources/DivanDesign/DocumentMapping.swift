@@ -160,7 +160,7 @@ final class DocumentMapping: Sendable {
             values.reserveCapacity(answers.count)
             for (answer, document) in zip(answers, documents) {
                 ScriptLog.write(answer, of: id, for: document.id)
-                values.append(try answer.value())
+                values.append(try answer.rows())
             }
             return values
         }

@@ -43,9 +43,48 @@ package struct ScriptAnswer: Sendable {
     }
 
     /// The value of the answer: it may be nested somewhat deeper than a document, which it may hold.
+    ///
+    /// - Returns: The value.
+    /// - Throws: `ScriptError.Code.script` where it is nested deeper, and `workerFailed` where it is no JSON.
     package func value() throws(ScriptError) -> PackedValue {
-        var options = JSONParser.Options()
-        options.maximumDepth += 16
-        do { return try PackedValue(parsing: line, options: options) } catch { throw .workerFailed }
+        do { return try Self.parse(line, levels: Self.mostLevels + 16) } catch {
+            throw error.kind == .nesting ? .tooDeep : .workerFailed
+        }
     }
+
+    /// The value of an answer with the rows of a document, such as `[[["Ann",1]],[]]`.
+    ///
+    /// One function that emits something that is nested too deep does not keep the others from their rows: in place of such a
+    /// row stands `false`, which an index takes for a row that breaks a limit.
+    ///
+    /// - Returns: The rows of each function.
+    /// - Throws: `ScriptError.Code.workerFailed` where it is no JSON.
+    package func rows() throws(ScriptError) -> PackedValue {
+        let levels = Self.mostLevels + NestedRows.level
+        do { return try Self.parse(line, levels: levels) } catch {
+            guard error.kind == .nesting else { throw .workerFailed }
+        }
+        let shallow = NestedRows.withoutRows(deeperThan: levels, in: line)
+        do { return try Self.parse(shallow, levels: levels) } catch { throw .workerFailed }
+    }
+
+    /// How deep a document may be nested, and what is emitted.
+    private static let mostLevels = JSONParser.Options().maximumDepth
+
+    private static func parse(_ line: [UInt8], levels: Int) throws(JSONParser.Failure)
+        -> PackedValue
+    {
+        var options = JSONParser.Options()
+        options.maximumDepth = levels
+        return try PackedValue(parsing: line, options: options)
+    }
+}
+
+extension ScriptError {
+    /// A function whose result cannot be stored or sent.
+    static let tooDeep = ScriptError(
+        .script, tooDeepSentence, name: "nested_too_deep", reason: tooDeepSentence)
+
+    private static let tooDeepSentence =
+        "A function gives something that is nested deeper than 512 levels; make it flatter."
 }

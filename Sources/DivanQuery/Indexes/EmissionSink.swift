@@ -50,7 +50,11 @@ final class EmissionSink {
         swap(&self.emissions, &emissions)
         defer { swap(&self.emissions, &emissions) }
         rows?.forEachElement { row in
-            guard let key = row[0] else { return }
+            guard let key = row[0] else {
+                // So a process writes a row that is nested too deep.
+                if row.bool == false { fail(.nesting) }
+                return
+            }
             // No value takes less room than null, and is shown as that.
             let value = row[1].flatMap { $0.isNull ? nil : $0 }
             emit(value) { coder.append(key, to: &$0, &$1) }
