@@ -154,6 +154,11 @@ struct ReplicateRequest: Sendable {
             guard let text = value.string else {
                 throw malformed("\(name).headers", "an object of strings")
             }
+            guard !HTTPHeaders.isFraming(field) else {
+                throw HTTPFailure.badRequest(
+                    "`\(name).headers` has the field '\(field)', which is set by the connection itself; leave it out."
+                )
+            }
             fields.add(field, text)
         }
         return fields

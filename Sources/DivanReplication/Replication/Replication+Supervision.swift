@@ -15,7 +15,10 @@ extension Replication {
         tellBeginning()
         // What no try can mend is told at once.
         if case .url(let url) = remote {
-            do { _ = try RemotePeers.address(url, settings) } catch {
+            do {
+                _ = try RemotePeers.address(url, settings)
+                _ = try RemotePeers.headers(settings)
+            } catch {
                 return end(ReplicationError(error))
             }
         }

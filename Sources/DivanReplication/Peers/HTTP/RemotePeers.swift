@@ -26,13 +26,7 @@ enum RemotePeers {
         -> TransportConnection
     {
         let address = try address(url, settings)
-        var headers = HTTPHeaders()
-        for (name, value) in settings.headers.sorted(by: { $0.key < $1.key }) {
-            guard HTTPHeaders.isName(name), !value.utf8.contains(where: { $0 < 0x20 }) else {
-                throw ReplicationError(.invalidSetting, "'\(name)' is no field of an HTTP header.")
-            }
-            headers.add(name, value)
-        }
+        let headers = try headers(settings)
         let transport = try Transports.shared(settings, allowingHTTP2: settings.allowsHTTP2)
         let patient =
             settings.allowsHTTP2
@@ -46,6 +40,26 @@ enum RemotePeers {
         connection.timeouts = timeouts(settings)
         connection.compression = settings.compressesRequests ? RequestCompression() : nil
         return connection
+    }
+
+    /// The fields that the app adds to each request.
+    ///
+    /// - Throws: `ReplicationError` with code `.invalidSetting` where one is no field, or belongs to the protocol.
+    static func headers(_ settings: ReplicationConfiguration) throws -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        for (name, value) in settings.headers.sorted(by: { $0.key < $1.key }) {
+            guard HTTPHeaders.isName(name), !value.utf8.contains(where: { $0 < 0x20 }) else {
+                throw ReplicationError(.invalidSetting, "'\(name)' is no field of an HTTP header.")
+            }
+            guard !HTTPHeaders.isFraming(name) else {
+                throw ReplicationError(
+                    .invalidSetting,
+                    "The field '\(name)' is set by the connection itself; leave it out of `headers`."
+                )
+            }
+            headers.add(name, value)
+        }
+        return headers
     }
 
     /// Reads a URL, and checks that its servers can be judged as the settings say.
