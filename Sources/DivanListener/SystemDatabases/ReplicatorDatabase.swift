@@ -126,7 +126,8 @@ final class ReplicatorDatabase: Sendable {
             else { return }
             self.cancel(id, site)
             do { try self.take(id, database, site) } catch {
-                Log.listener.error("The document '\(id)' could not be read: \(error)")
+                Log.listener.error(
+                    "The document '\(id)' could not be read: \(Log.words(of: error))")
             }
         }
     }
@@ -271,7 +272,8 @@ final class ReplicatorDatabase: Sendable {
             }
             guard let database else { return }
             do { try self.take(id, database, site) } catch {
-                Log.listener.error("The document '\(id)' could not be read: \(error)")
+                Log.listener.error(
+                    "The document '\(id)' could not be read: \(Log.words(of: error))")
             }
         }
     }
