@@ -49,6 +49,8 @@ typedef struct {
     sqlite3_int64 end;
     // Whether the connection has ever written. Its own commits are no other state to SQLite.
     int has_written;
+    // Its log, while that is open.
+    sqlite3_file *log;
 } mapping;
 
 // Of the log's index and its locks, as SQLite's description of the format has them: the index begins with two copies of
@@ -160,7 +162,10 @@ static int shm_lock(sqlite3_file *file, int offset, int count, int flags) {
     mapping *own = mapping_of(file);
     int code = own->real->xShmLock(file, offset, count, flags);
     // SQLite goes on where a lock could not be given back.
-    if (offset == WRITE_LOCK && !(flags & SQLITE_SHM_LOCK)) own->end = NO_END;
+    if (offset == WRITE_LOCK && !(flags & SQLITE_SHM_LOCK)) {
+        own->end = NO_END;
+        if (own->log) divan_log_end_writing(own->log);
+    }
     if (code != SQLITE_OK) return code;
     if (offset != WRITE_LOCK) {
         int begins = flags & SQLITE_SHM_LOCK && flags & SQLITE_SHM_SHARED;
@@ -193,7 +198,10 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     int code = real->xOpen(real, name, file, flags, out);
     if (code != SQLITE_OK) return code;
     void *room = (char *)file + real->szOsFile;
-    if (flags & SQLITE_OPEN_WAL) divan_log_open(file, room);
+    if (flags & SQLITE_OPEN_WAL) {
+        sqlite3_file *database = sqlite3_database_file_object(name);
+        if (database->pMethods->xShmLock == shm_lock) divan_log_open(file, room, &mapping_of(database)->log);
+    }
     if (!(flags & SQLITE_OPEN_MAIN_DB) || file->pMethods->iVersion < 3) return SQLITE_OK;
     mapping *own = room;
     *own = (mapping){.methods = *file->pMethods, .real = file->pMethods, .end = NO_END};
@@ -208,10 +216,11 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 
 static sqlite3_vfs files;
 
-static void register_once(void) {
-    real = sqlite3_vfs_find(NULL);
+static void register_files(void) {
+    sqlite3_vfs *found = sqlite3_vfs_find(NULL);
     // Another default may find itself by the file system that it is called with.
-    if (!real || strcmp(real->zName, "unix") != 0 || real->szOsFile % (int)_Alignof(mapping) != 0) return;
+    if (!found || strcmp(found->zName, "unix") != 0 || found->szOsFile % (int)_Alignof(mapping) != 0) return;
+    real = found;
     files = *real;
     files.zName = DIVAN_SQLITE3_FILES_VFS;
     files.szOsFile += (int)sizeof(mapping) > divan_log_size ? (int)sizeof(mapping) : divan_log_size;
@@ -221,8 +230,11 @@ static void register_once(void) {
 }
 
 const char *divan_sqlite3_files_vfs(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, register_once);
-    // Tests put one that fails in its place.
-    return files.zName && sqlite3_vfs_find(NULL) == real ? files.zName : NULL;
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    if (!files.zName) register_files();
+    // Tests put one that fails in the place of the default for a while.
+    const char *name = files.zName && sqlite3_vfs_find(NULL) == real ? files.zName : NULL;
+    pthread_mutex_unlock(&mutex);
+    return name;
 }

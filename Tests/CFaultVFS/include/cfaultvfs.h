@@ -50,4 +50,8 @@ int divan_failing_writes(const char *directory, int number, int count, int error
 // file ends the process.
 int divan_cut_file_check(const char *path, const char *vfs);
 
+// Makes a database at `path`, which is below `directory`, gives its log frames as SQLite does, and has the system fail to
+// write one that waits. Returns 0, or which step failed.
+int divan_lost_frames_check(const char *path, const char *directory, const char *vfs);
+
 #endif
