@@ -55,7 +55,8 @@ public struct ListenerLimits: Sendable {
     public var passwordAttempts = 5
     /// For how long.
     public var passwordLockout = Duration.seconds(300)
-    /// How many requests are worked on at once, apart from feeds that wait.
+    /// How many requests that read one database are worked on at once, apart from feeds that wait. The numbers of all threads
+    /// follow it.
     public var workers = 8
 
     /// The defaults.

@@ -51,13 +51,14 @@ enum HeadDelay {
     static let longest = Duration.seconds(5)
 }
 
-/// Which threads make the pieces of an answer. None waits behind those of another kind.
+/// Which threads make the pieces of an answer. None waits behind those of another kind, and those of one database take a
+/// part of them only.
 package enum ProductionLane: Sendable, Equatable {
     /// Those of answers that end.
     case answers
     /// Those of feeds that follow changes, of which a commit wakes hundreds at once.
     case feeds
-    /// Those of functions of the app, which may block for as long as they want: one of this name has few of them.
+    /// Those of functions of the app, which may block for as long as they want: one of this name has few of its database's.
     case function(String)
 }
 

@@ -57,10 +57,7 @@ struct ChangesFeed: ResponseSteps {
     }
 
     var lane: ProductionLane {
-        if let function = request.filter.functionName {
-            // Names of both may have a slash.
-            return .function("\(database.name)\0\(function)")
-        }
+        if let function = request.filter.functionName { return .function(function) }
         return request.mode == .normal ? .answers : .feeds
     }
 

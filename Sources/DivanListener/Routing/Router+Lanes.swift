@@ -7,24 +7,37 @@ internal import DivanJSON
 extension Router {
     /// The lane in which a request is worked on.
     ///
-    /// Those who write to one database wait for each other, and readers do not wait. A request that waits for another
+    /// Those who write to one database wait for each other; so does who reads where an index is to be brought up to date.
+    /// A request of one database delays none of another one for that. A request that waits for another
     /// server, perhaps this one, delays no request of another lane. Passwords have a lane of their own, since checking
     /// one keeps a processor busy for a good part of a second. So have long bodies, which wait for memory.
     package enum Lane: Sendable {
-        case reading, long
-        /// Something is written; to a database, or to none, which is the empty name.
+        case long
+        /// Something is read; of a database, or of none, which is the empty name.
+        case reading(String)
+        /// Something is written; to a database, or to none, as in `reading`.
         case writing(String)
-        /// The body is long; of a request to a database, as in `writing`.
+        /// The body is long; of a request to a database, as in `reading`.
         case heavy(String, isWrite: Bool)
         /// A password is checked; of a name, as far as that is known.
         case signingIn(String)
-        /// Functions of a design document may run, which take as long as they are let.
-        case scripted(String, isWrite: Bool)
+        /// Functions of a design document of a database may run, which take as long as they are let.
+        case scripted(String, design: String, isWrite: Bool)
+
+        /// The database whose turn it is; the empty name for none.
+        var database: String {
+            switch self {
+            case .reading(let name), .writing(let name), .heavy(let name, _),
+                .scripted(let name, _, _):
+                name
+            case .long, .signingIn: ""
+            }
+        }
 
         /// Whether a request only reads, so that it may end early when its client is gone.
         var mayEndEarly: Bool {
             switch self {
-            case .reading, .heavy(_, isWrite: false), .scripted(_, isWrite: false): true
+            case .reading, .heavy(_, isWrite: false), .scripted(_, _, isWrite: false): true
             default: false
             }
         }
@@ -34,36 +47,30 @@ extension Router {
     package func lane(_ request: ListenerRequest) -> Lane {
         let request = request.meant
         let head = request.head
-        if let lane = scriptedLane(request) { return lane }
-        // Whatever is got is read; most requests need not be looked at twice.
-        if head.method == "GET" || head.method == "HEAD" { return .reading }
-        guard let target = try? RequestTarget(head.target),
-            case let resource = Resource(target.components),
-            let route = try? route(resource, head.method)
-        else { return .reading }
+        guard let target = try? RequestTarget(head.target) else { return .reading("") }
+        let resource = Resource(target.components)
+        let database = resource.database ?? ""
+        if let lane = scriptedLane(resource, head.method) { return lane }
+        // Whatever is got is read.
+        if head.method == "GET" || head.method == "HEAD" { return .reading(database) }
+        guard let route = try? route(resource, head.method) else { return .reading(database) }
         if route.pattern == "/_session", route.method == "POST" { return signingIn(request) }
         if isSignUp(request, route, target) { return .signingIn("") }
         if route.length == .long { return .long }
         // What a request becomes that is rewritten is not known yet; it may write.
         let isWrite = route.isWrite || route.isRewriting
-        let database = resource.database ?? ""
         if isHeavy(request) { return .heavy(database, isWrite: isWrite) }
-        return isWrite ? .writing(database) : .reading
+        return isWrite ? .writing(database) : .reading(database)
     }
 
     /// The lane of a request that calls functions of a design document; nil for any other.
-    private func scriptedLane(_ request: ListenerRequest) -> Lane? {
-        let head = request.head
-        guard !site.options.scripts.isEmpty, head.target.utf8.contains(UInt8(ascii: "_")),
-            let target = try? RequestTarget(head.target)
-        else { return nil }
-        let resource = Resource(target.components)
-        guard Self.designFunctions.contains(where: resource.pattern.hasBytePrefix),
-            let name = resource.names.first,
-            let route = try? route(resource, head.method)
+    private func scriptedLane(_ resource: Resource, _ method: String) -> Lane? {
+        guard !site.options.scripts.isEmpty,
+            Self.designFunctions.contains(where: resource.pattern.hasBytePrefix),
+            let name = resource.names.first, let route = try? route(resource, method)
         else { return nil }
         return .scripted(
-            "\(resource.database ?? "")/\(name)", isWrite: route.isWrite || route.isRewriting)
+            resource.database ?? "", design: name, isWrite: route.isWrite || route.isRewriting)
     }
 
     private static let designFunctions = [
@@ -87,7 +94,7 @@ extension Router {
             return .signingIn("")
         }
         let isKnown = site.accounts.rememberedUser(login.name, password: login.password) != nil
-        return isKnown ? .reading : .signingIn(login.name)
+        return isKnown ? .reading("") : .signingIn(login.name)
     }
 
     private static func login(_ request: ListenerRequest) throws -> Login {

@@ -43,6 +43,8 @@ final class Exchange: Sendable {
         var body = BodyCollector()
         var identity = Identity.known(ListenerUser())
         var limit = 0
+        /// The database that the request is about; the empty name for none.
+        var database = ""
         var response: ListenerResponse?
         /// What the request has reserved, until its answer is done.
         var memory: RequestMemory?
@@ -254,6 +256,7 @@ final class Exchange: Sendable {
         guard leave(for: .working) else { return false }
         suspend()
         let lane = server.handler.lane(request)
+        state.withLock { $0.database = lane.database }
         let refuse: @Sendable () -> Void = { [self] in
             finish(server.handler.refuse(.tooManySignIns, head))
         }
@@ -306,7 +309,7 @@ final class Exchange: Sendable {
 
     /// Has a worker make the first piece, before the head is sent.
     private func makeFirst(_ producer: any ResponseProducer, until end: ContinuousClock.Instant) {
-        server.produce(in: producer.lane) { [self] in
+        produce { [self] in
             do {
                 let production = try producer.next()
                 if production == .wait(.zero), .now < end, !state.withLock({ $0.isAbandoned }) {
@@ -405,9 +408,12 @@ final class Exchange: Sendable {
     // MARK: - Producing, on a worker
 
     /// Has a worker make the next piece.
-    private func makeMore() {
-        let lane = state.withLock { $0.producer?.lane ?? .answers }
-        server.produce(in: lane) { [self] in produce() }
+    private func makeMore() { produce { [self] in produce() } }
+
+    /// Has a worker make a piece when it is its turn.
+    private func produce(_ work: @escaping @Sendable () -> Void) {
+        let (lane, database) = state.withLock { ($0.producer?.lane ?? .answers, $0.database) }
+        server.produce(in: lane, of: database, work)
     }
 
     private func produce() {

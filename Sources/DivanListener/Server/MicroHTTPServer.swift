@@ -70,8 +70,8 @@ final class MicroHTTPServer: HTTPServer {
     private let clientCertificates: ListenerClientCertificates?
     private let knowsDevices: Bool
     let port: UInt16
-    private let readers: WorkerPool
-    private let feeders: WorkerPool
+    private let readers: TurnPool
+    private let feeders: TurnPool
     private let writers: TurnPool
     private let waiters: WorkerPool
     private let signers: TurnPool
@@ -109,9 +109,10 @@ final class MicroHTTPServer: HTTPServer {
         state = Mutex(State(most: mostConnections))
         isSecure = tls != nil
         port = socket.port
-        readers = WorkerPool("divan.listener.readers", width: limits.workers)
+        let workers = max(1, limits.workers)
+        readers = Self.sharedPool("readers", workers)
         // Hundreds of feeds have something to tell at the same moment.
-        feeders = WorkerPool("divan.listener.feeders", width: max(2, Self.processors / 2))
+        feeders = Self.sharedPool("feeders", max(2, Self.processors / 2))
         // A request keeps its thread while it waits for its database's writer. Two of a database may share a commit;
         // of eight databases all must be stuck before any other waits.
         let mostOfOne = max(2, limits.workers / 4)
@@ -119,16 +120,15 @@ final class MicroHTTPServer: HTTPServer {
             "divan.listener.writers", width: mostOfOne * 8, mostOfOne: mostOfOne)
         waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
         // Fewer, since each holds memory.
-        heavy = TurnPool("divan.listener.heavy", width: mostOfOne * 4, mostOfOne: mostOfOne)
+        heavy = Self.sharedPool("heavy", mostOfOne)
         // Hashing passwords may keep half of the processors busy, or the only one.
         signers = TurnPool(
             "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
             mostWaiting: Self.mostSigningIn)
         // Each holds a snapshot of its database while it runs, and a database lends sixteen at a time. One function
-        // has two at most, so four must block before any other waits.
-        scripts = TurnPool(
-            "divan.listener.scripts", width: limits.workers, mostOfOne: mostOfOne)
-        functions = TurnPool("divan.listener.functions", width: limits.workers, mostOfOne: 2)
+        // has two at most, so four must block before any other of their database waits.
+        scripts = Self.sharedPool("scripts", workers, mostOfName: mostOfOne)
+        functions = Self.sharedPool("functions", workers, mostOfName: 2)
         let queue = DispatchQueue(label: "divan.listener.timer")
         deadlines = Deadlines(queue)
         let daemon = unsafe Self.start(
@@ -154,6 +154,17 @@ final class MicroHTTPServer: HTTPServer {
         }
     }
 
+    /// Makes a pool of which a database has at most so many threads, and a name of one at most so many of those.
+    ///
+    /// A query waits for its database's writer where an index is to be brought up to date, and keeps its thread. One
+    /// database may keep all processors busy; four must be stuck before any other waits.
+    private static func sharedPool(_ label: String, _ most: Int, mostOfName: Int = .max)
+        -> TurnPool
+    {
+        TurnPool(
+            "divan.listener." + label, width: most * 4, mostOfOne: most, mostOfName: mostOfName)
+    }
+
     deinit { stop() }
 
     /// Has a worker do something for a request.
@@ -168,22 +179,25 @@ final class MicroHTTPServer: HTTPServer {
         _ work: @escaping @Sendable () -> Void
     ) {
         switch lane {
-        case .reading: readers.run(work)
+        case .reading(let database): readers.run(for: Turn(owner: database), work)
         case .writing(let database): writers.run(for: Turn(owner: database), work)
         case .long: waiters.run(work)
         case .heavy(let database, _): heavy.run(for: Turn(owner: database), work)
         case .signingIn(let name):
             signers.run(for: Turn(owner: head.network, name: name), refused: refused, work)
-        case .scripted(let name, _): scripts.run(for: Turn(owner: name), work)
+        case .scripted(let database, let design, _):
+            scripts.run(for: Turn(owner: database, name: design), work)
         }
     }
 
-    /// Has a worker make a piece of an answer.
-    func produce(in lane: ProductionLane, _ work: @escaping @Sendable () -> Void) {
+    /// Has a worker make a piece of an answer about a database, or about none, which is the empty name.
+    func produce(
+        in lane: ProductionLane, of database: String, _ work: @escaping @Sendable () -> Void
+    ) {
         switch lane {
-        case .answers: readers.run(work)
-        case .feeds: feeders.run(work)
-        case .function(let name): functions.run(for: Turn(owner: name), work)
+        case .answers: readers.run(for: Turn(owner: database), work)
+        case .feeds: feeders.run(for: Turn(owner: database), work)
+        case .function(let name): functions.run(for: Turn(owner: database, name: name), work)
         }
     }
 

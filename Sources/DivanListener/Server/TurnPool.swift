@@ -22,19 +22,24 @@ final class TurnPool: Sendable {
         /// The places in `threads` that have nothing to do.
         var idle: [Int]
         var waiting = TurnQueue<Piece>()
-        /// How many threads are at work for each owner.
-        var running: NameMap<Int> = [:]
+        /// Whose turn it is, for each thread that is at work.
+        var running: [Turn] = []
     }
 
     private let mostOfOne: Int
+    private let mostOfName: Int
     private let mostWaiting: Int
     private let threads: [DispatchQueue]
     private let state: Mutex<State>
 
-    /// Makes a pool of at most `width` threads, of which an owner has at most so many, and for which at most so much
-    /// waits.
-    init(_ label: String, width: Int, mostOfOne: Int = .max, mostWaiting: Int = .max) {
+    /// Makes a pool of at most `width` threads, of which an owner has at most so many, and a name of one at most so many of
+    /// those, and for which at most so much waits.
+    init(
+        _ label: String, width: Int, mostOfOne: Int = .max, mostOfName: Int = .max,
+        mostWaiting: Int = .max
+    ) {
         self.mostOfOne = mostOfOne
+        self.mostOfName = mostOfName
         self.mostWaiting = mostWaiting
         threads = (0..<max(1, width)).map { _ in DispatchQueue(label: label) }
         state = Mutex(State(idle: Array(threads.indices)))
@@ -50,10 +55,10 @@ final class TurnPool: Sendable {
     func run(for turn: Turn, refused: @escaping Action = {}, _ work: @escaping Action) {
         let piece = Piece(run: work, refuse: refused)
         let (thread, victim): (Int?, Piece?) = state.withLock { state in
-            if !state.idle.isEmpty, isAllowed(turn.owner, state.running),
+            if !state.idle.isEmpty, isAllowed(turn, state.running),
                 let thread = state.idle.popLast()
             {
-                state.running[turn.owner, default: 0] += 1
+                state.running.append(turn)
                 return (thread, nil)
             }
             var victim: Piece?
@@ -66,31 +71,32 @@ final class TurnPool: Sendable {
         }
         victim?.refuse()
         guard let thread else { return }
-        threads[thread].async { self.work(work, for: turn.owner, on: thread) }
+        threads[thread].async { self.work(work, for: turn, on: thread) }
     }
 
-    private func isAllowed(_ owner: String, _ running: NameMap<Int>) -> Bool {
-        (running[owner] ?? 0) < mostOfOne
+    private func isAllowed(_ turn: Turn, _ running: [Turn]) -> Bool {
+        running.count { $0.owner.hasSameBytes(as: turn.owner) } < mostOfOne
+            && running.count { $0 == turn } < mostOfName
     }
 
-    private func work(_ first: @escaping Action, for owner: String, on thread: Int) {
-        var next: (owner: String, run: Action)? = (owner, first)
-        while let (owner, run) = next {
+    private func work(_ first: @escaping Action, for turn: Turn, on thread: Int) {
+        var next: (turn: Turn, run: Action)? = (turn, first)
+        while let (turn, run) = next {
             run()
             next = state.withLock { state in
-                let left = (state.running[owner] ?? 1) - 1
-                state.running[owner] = left > 0 ? left : nil
-                // While a thread is idle, each owner of waiting work has as many threads as it may. The end of this work
-                // frees a place of one owner, and this thread takes it; so nothing is left for an idle one.
+                if let place = state.running.firstIndex(of: turn) {
+                    state.running.remove(at: place)
+                }
+                // While a thread is idle, each owner of waiting work, or its name, has as many threads as it may. The end of
+                // this work frees a place of one owner and name, and this thread takes it; so nothing is left for an idle one.
                 let running = state.running
-                guard
-                    let (owner, piece) = state.waiting.next(where: { isAllowed($0, running) })
+                guard let (turn, piece) = state.waiting.next(where: { isAllowed($0, running) })
                 else {
                     state.idle.append(thread)
                     return nil
                 }
-                state.running[owner, default: 0] += 1
-                return (owner, piece.run)
+                state.running.append(turn)
+                return (turn, piece.run)
             }
         }
     }

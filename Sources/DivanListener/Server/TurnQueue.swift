@@ -4,8 +4,8 @@ internal import DivanJSON
 internal import DivanSystem
 
 /// Whose turn it is: an owner, and a name within what the owner has.
-struct Turn: Sendable {
-    /// A network, or a function of the app.
+struct Turn: Sendable, Equatable {
+    /// A network, or a database.
     @ByBytes var owner: String
     /// A name that the owner gives.
     @ByBytes var name = ""
@@ -55,16 +55,23 @@ struct TurnQueue<Work: Sendable>: Sendable {
         return line
     }
 
-    /// Takes the next piece of an owner that a closure lets through, with the owner's name; nil when there is none.
-    mutating func next(where isAllowed: (String) -> Bool = { _ in true }) -> (String, Work)? {
-        guard let index = owners.firstIndex(where: { isAllowed($0.name) }) else { return nil }
-        var owner = owners.remove(at: index)
-        var line = owner.lines.removeFirst()
-        guard let work = line.works.popFirst() else { return nil }
-        if !line.works.isEmpty { owner.lines.append(line) }
-        if !owner.lines.isEmpty { owners.append(owner) }
-        count -= 1
-        return (owner.name, work)
+    /// Takes the next piece that a closure lets through, with its turn; nil when there is none.
+    mutating func next(where isAllowed: (Turn) -> Bool = { _ in true }) -> (Turn, Work)? {
+        for index in owners.indices {
+            let name = owners[index].name
+            let place = owners[index].lines.firstIndex {
+                isAllowed(Turn(owner: name, name: $0.name))
+            }
+            guard let place else { continue }
+            var owner = owners.remove(at: index)
+            var line = owner.lines.remove(at: place)
+            guard let work = line.works.popFirst() else { return nil }
+            if !line.works.isEmpty { owner.lines.append(line) }
+            if !owner.lines.isEmpty { owners.append(owner) }
+            count -= 1
+            return (Turn(owner: name, name: line.name), work)
+        }
+        return nil
     }
 
     /// Takes back what came last of the owner that has the most, if that is more than a newcomer would have with one

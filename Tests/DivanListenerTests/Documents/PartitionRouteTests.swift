@@ -141,8 +141,8 @@ import Testing
         let site = try TestSite { $0.scripts = [PathRuntime()] }
         for path in ["/db/_design/d/_view/v", "/db/_partition/p/_design/d/_view/v"] {
             let head = RequestHead(method: "GET", target: path, headers: ["Host": "localhost"])
-            guard case .scripted("db/d", isWrite: false) = site.router.lane(ListenerRequest(head))
-            else {
+            let lane = site.router.lane(ListenerRequest(head))
+            guard case .scripted("db", design: "d", isWrite: false) = lane else {
                 Issue.record("\(path)")
                 continue
             }

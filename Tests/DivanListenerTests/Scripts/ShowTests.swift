@@ -257,7 +257,7 @@ struct ShowTests {
         _ method: String, _ target: String, in site: TestSite
     ) -> (design: String, isWrite: Bool)? {
         let request = ListenerRequest(RequestHead(method: method, target: target))
-        guard case .scripted(let design, let isWrite) = site.router.lane(request) else {
+        guard case .scripted("db", let design, let isWrite) = site.router.lane(request) else {
             return nil
         }
         return (design, isWrite)
@@ -267,7 +267,7 @@ struct ShowTests {
         let site = try TestSite { $0.scripts = [PathRuntime()] }
         for path in ["_show/s", "_show/s/a", "_list/s/v", "_list/s/o/v?limit=1", "_view/v"] {
             let turn = turn("GET", "/db/_design/d/" + path, in: site)
-            #expect(turn?.design == "db/d", "\(path)")
+            #expect(turn?.design == "d", "\(path)")
             #expect(turn?.isWrite == false, "\(path)")
         }
         #expect(turn("POST", "/db/_design%2Fd/_update/s", in: site)?.isWrite == true)
