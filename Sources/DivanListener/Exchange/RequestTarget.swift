@@ -22,12 +22,24 @@ package struct RequestTarget: Sendable, Equatable {
     ///
     /// - Throws: `HTTPFailure` 400 when an escape is malformed or does not decode to UTF-8.
     package init(_ raw: String) throws {
+        let (path, query) = Self.parts(of: raw)
+        components = try Self.components(path)
+        self.query = try QueryParameters(query)
+    }
+
+    /// The first component of a target's path, found without a look at the rest; nil where there is none, or it cannot be decoded.
+    static func firstComponent(of raw: String) -> String? {
+        (try? components(parts(of: raw).path, most: 1))?.first
+    }
+
+    /// The path and the query, as they are written.
+    private static func parts(of raw: String) -> (path: ArraySlice<UInt8>, query: ArraySlice<UInt8>)
+    {
         var rest = Array(raw.utf8)[...]
         if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
-        if rest.first != Self.slash { rest = Self.withoutServer(rest) }
-        let mark = rest.firstIndex(of: UInt8(ascii: "?"))
-        components = try Self.components(mark.map { rest[..<$0] } ?? rest)
-        query = try QueryParameters(mark.map { rest[($0 + 1)...] } ?? [])
+        if rest.first != slash { rest = withoutServer(rest) }
+        guard let mark = rest.firstIndex(of: UInt8(ascii: "?")) else { return (rest, []) }
+        return (rest[..<mark], rest[(mark + 1)...])
     }
 
     /// All values of a parameter that may be given several times, in order.
@@ -43,10 +55,10 @@ package struct RequestTarget: Sendable, Equatable {
         return try items.compactMap { try QueryParameters($0)[name] }
     }
 
-    private static func components(_ path: ArraySlice<UInt8>) throws -> [String] {
+    private static func components(_ path: ArraySlice<UInt8>, most: Int = .max) throws -> [String] {
         var components: [String] = []
         var start = path.startIndex
-        while start < path.endIndex {
+        while start < path.endIndex, components.count < most {
             var end = start
             while end < path.endIndex, path[end] != slash { end += 1 }
             if end > start {

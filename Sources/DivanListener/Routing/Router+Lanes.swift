@@ -47,13 +47,15 @@ extension Router {
     package func lane(_ request: ListenerRequest) -> Lane {
         let request = request.meant
         let head = request.head
-        guard let target = try? RequestTarget(head.target) else { return .reading("") }
-        let resource = Resource(target.components)
-        let database = resource.database ?? ""
-        if let lane = scriptedLane(resource, head.method) { return lane }
-        // Whatever is got is read.
+        if let lane = scriptedLane(head) { return lane }
+        let first = RequestTarget.firstComponent(of: head.target)
+        let database = first.flatMap { Resource([$0]).database } ?? ""
+        // Whatever is got is read; most requests need not be looked at twice.
         if head.method == "GET" || head.method == "HEAD" { return .reading(database) }
-        guard let route = try? route(resource, head.method) else { return .reading(database) }
+        guard let target = try? RequestTarget(head.target),
+            case let resource = Resource(target.components),
+            let route = try? route(resource, head.method)
+        else { return .reading(database) }
         if route.pattern == "/_session", route.method == "POST" { return signingIn(request) }
         if isSignUp(request, route, target) { return .signingIn("") }
         if route.length == .long { return .long }
@@ -64,10 +66,13 @@ extension Router {
     }
 
     /// The lane of a request that calls functions of a design document; nil for any other.
-    private func scriptedLane(_ resource: Resource, _ method: String) -> Lane? {
-        guard !site.options.scripts.isEmpty,
-            Self.designFunctions.contains(where: resource.pattern.hasBytePrefix),
-            let name = resource.names.first, let route = try? route(resource, method)
+    private func scriptedLane(_ head: RequestHead) -> Lane? {
+        guard !site.options.scripts.isEmpty, head.target.utf8.contains(UInt8(ascii: "_")),
+            let target = try? RequestTarget(head.target)
+        else { return nil }
+        let resource = Resource(target.components)
+        guard Self.designFunctions.contains(where: resource.pattern.hasBytePrefix),
+            let name = resource.names.first, let route = try? route(resource, head.method)
         else { return nil }
         return .scripted(
             resource.database ?? "", design: name, isWrite: route.isWrite || route.isRewriting)
