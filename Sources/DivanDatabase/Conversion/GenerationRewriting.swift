@@ -38,7 +38,10 @@ struct GenerationRewriting {
     /// - Throws: `DatabaseError` with code `.corrupted` when a row or an attachment cannot be read,
     ///   `.storageFull`, `.io`, and what `progress` throws. The database is then as it was.
     func run() throws {
-        let generation = directory.manifest.generation + 1
+        let generation: Int
+        do { generation = try DatabaseDirectory.nextGeneration(at: directory.path) } catch {
+            throw DatabaseError.io(error)
+        }
         let dataPath = DatabaseDirectory.dataPath(directory.path, generation)
         do {
             for name in try DatabaseDirectory.leftovers(

@@ -137,7 +137,8 @@ public final class Database: Sendable {
     /// Waits until the database is no longer suspended, or the task is cancelled.
     package func waitWhileSuspended() async { await core.suspension.waitForEnd() }
 
-    /// Deletes the database from disk, with everything in it.
+    /// Deletes the database from disk, with everything in it. Other files that lie in its directory stay, and so does the
+    /// directory then.
     ///
     /// - Throws: `DatabaseError` with code `.databaseBusy` while another process has it open; it is
     ///   then still open here. `.readOnly` when it was opened read-only.

@@ -128,6 +128,15 @@ extension DatabaseError {
         )
     }
 
+    /// The directory has the data of a database, and no manifest.
+    static func manifestLost(_ path: String) -> DatabaseError {
+        DatabaseError(
+            .corrupted,
+            "The database at '\(path)' has lost its file 'manifest', and nothing was changed; put the "
+                + "file back, or copy the documents out with salvage, or remove the directory."
+        )
+    }
+
     /// The place of a new database is taken.
     package static func databaseExists(_ path: String) -> DatabaseError {
         DatabaseError(

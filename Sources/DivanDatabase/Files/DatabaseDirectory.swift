@@ -16,7 +16,9 @@ internal import Synchronization
 ///
 /// Creation takes the lock exclusively and writes the manifest last, so a directory without a
 /// manifest is a creation that did not finish; the next opening that may create starts it over.
-/// `Installation`, of a module above, makes a database from another one in the same way.
+/// `Installation`, of a module above, makes a database from another one in the same way. A directory
+/// that had a commit has lost its manifest, and is refused. What else lies in the directory is not
+/// Divan's, and stays (DatabaseDirectory+Contents.swift).
 ///
 /// ## Lives
 ///
@@ -89,8 +91,12 @@ package final class DatabaseDirectory: Sendable {
         makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
         let exists = Self.exists(at: path)
-        guard exists || (create && !readOnly) else { throw DatabaseError.databaseNotFound(path) }
         do {
+            // A creation looks once it has the lock.
+            guard exists || (create && !readOnly) else {
+                try Self.checkIsNoDatabase(at: path)
+                throw DatabaseError.databaseNotFound(path)
+            }
             var access = try exists ? DatabaseAccess(Manifest(at: path), key, path: path) : nil
             if !exists {
                 let made = try DatabaseAccess(making: key)
@@ -277,12 +283,19 @@ package final class DatabaseDirectory: Sendable {
         return true
     }
 
-    /// Removes the directory; the exclusive lock must be held.
+    /// Removes the database, and its directory unless that has other files; the exclusive lock must be held.
     ///
-    /// The manifest is removed first: what a crash midway leaves does not count as a database.
+    /// The manifest goes before the data: what a crash midway leaves does not count as a database. Before it goes
+    /// `changes`, without which data are no database that has lost its manifest.
     func removeFiles() throws(SystemError) {
+        try Files.remove(Self.changesPath(path))
         try Files.remove(Self.manifestPath(path))
-        try Files.remove(path)
+        try Files.remove(dataPath)
+        for name in try Self.leftovers(at: path, besides: nil) {
+            try Files.remove(path + "/" + name)
+        }
+        try Files.remove(DirectoryLock.path(path))
+        try Files.removeDirectoryIfEmpty(path)
     }
 
     private static func create(
@@ -295,10 +308,12 @@ package final class DatabaseDirectory: Sendable {
         ) {
             // Another process may have created it while this one waited.
             guard !exists(at: path) else { return }
+            try checkIsNoDatabase(at: path)
             for name in try leftovers(at: path, besides: nil) {
                 try Files.remove(path + "/" + name)
             }
             var manifest = Manifest(engine: engine)
+            manifest.generation = try nextGeneration(at: path)
             manifest.encryption = access.wrapping
             manifest.isPartitioned = partitioned
             let dataPath = dataPath(path, manifest.generation)
@@ -311,41 +326,6 @@ package final class DatabaseDirectory: Sendable {
                 manifestPath(path), with: manifest.bytes(provenBy: access.dataKey))
         }
         try Files.synchroniseDirectory(Files.parent(of: path))
-    }
-}
-
-extension DatabaseDirectory {
-    /// The number of a generation's directory; nil for another name.
-    package static func generation(_ name: String) -> Int? {
-        name.afterBytePrefix("data-").flatMap { Int($0) }
-    }
-
-    /// What lies in a directory and does not belong to a database of that generation: other
-    /// generations, and files that were to replace others.
-    package static func leftovers(at path: String, besides generation: Int?) throws(SystemError)
-        -> [String]
-    {
-        let current = generation.map { "data-\($0)" }
-        return try Files.list(path).filter {
-            ($0.hasBytePrefix("data-") && !$0.hasSameBytes(as: current))
-                || $0.contains(Files.temporaryMark)
-        }
-    }
-
-    /// Removes what an interruption left over, if no process has the database open.
-    ///
-    /// A process that has it open may be changing the manifest just now.
-    private static func removeLeftovers(at path: String) throws {
-        guard let manifest = try? Manifest(at: path),
-            try !leftovers(at: path, besides: manifest.generation).isEmpty
-        else { return }
-        try DirectoryLock.whileExclusive(at: path, timeout: .zero) {
-            // Before the lock was taken, another process may have replaced the database.
-            let current = try Manifest(at: path)
-            for name in try leftovers(at: path, besides: current.generation) {
-                try Files.remove(path + "/" + name)
-            }
-        }
     }
 }
 

@@ -7,7 +7,7 @@ internal import DivanJSON
 extension Router {
     /// The lane in which a request is worked on.
     ///
-    /// Those who write to one database wait for each other; so does who reads where an index is to be brought up to date.
+    /// Requests that write to one database wait for each other, and so do those that read where an index is to be updated.
     /// A request of one database delays none of another one for that. A request that waits for another
     /// server, perhaps this one, delays no request of another lane. Passwords have a lane of their own, since checking
     /// one keeps a processor busy for a good part of a second. So have long bodies, which wait for memory.

@@ -107,8 +107,7 @@ struct Installation {
         let current = isOccupied ? try currentGeneration() : nil
         if !isOccupied || current != nil { try removeLeftovers(besides: current) }
         // Nothing of a database whose manifest is damaged is removed before the new one is whole.
-        let generation =
-            (try Files.list(path).compactMap(DatabaseDirectory.generation).max() ?? 0) + 1
+        let generation = try DatabaseDirectory.nextGeneration(at: path)
         do {
             let (manifest, dataKey) = try build(generation, make)
             // A mark without a commit in the file `changes` fits the old data and the new.
@@ -168,11 +167,11 @@ struct Installation {
     /// Whether there is nothing at the path, or an empty directory, or the remains of an unfinished attempt.
     private var isFree: Bool {
         guard Files.exists(path) else { return true }
-        guard Files.isDirectory(path), let names = try? Files.list(path) else { return false }
-        return names.allSatisfy {
-            $0 == "lock" || $0 == "changes" || $0.hasBytePrefix("data-")
-                || $0.contains(Files.temporaryMark)
-        }
+        guard Files.isDirectory(path), !DatabaseDirectory.exists(at: path),
+            (try? DatabaseDirectory.checkIsNoDatabase(at: path)) != nil,
+            let names = try? Files.list(path)
+        else { return false }
+        return names.allSatisfy { DatabaseDirectory.isOwn($0, at: path) }
     }
 
     private func removeLeftovers(besides generation: Int?) throws(SystemError) {

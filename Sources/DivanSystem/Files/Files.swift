@@ -92,6 +92,14 @@ package enum Files {
         guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw SystemError("rmdir", path) }
     }
 
+    /// Deletes a directory that is empty; one that is not stays, and what is already gone is fine.
+    package static func removeDirectoryIfEmpty(_ path: String) throws(SystemError) {
+        if unsafe rmdir(path) == 0 { return }
+        guard [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
+            throw SystemError("rmdir", path)
+        }
+    }
+
     /// Deletes a file, but no directory. What cannot be deleted, or is gone, stays as it is.
     package static func removeFile(_ path: String) { unsafe _ = unlink(path) }
 

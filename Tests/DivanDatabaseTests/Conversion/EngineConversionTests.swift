@@ -16,7 +16,7 @@ import Testing
 
     /// The engine that the tests run on, and the one to move to.
     private static let own: StorageEngineFactory = TestEngine.isSQLite ? .sqlite : .lmdb
-    private static let other: StorageEngineFactory = TestEngine.isSQLite ? .lmdb : .sqlite
+    static let other: StorageEngineFactory = TestEngine.isSQLite ? .lmdb : .sqlite
 
     @Test func `a new database is kept by the manager's engine, an old one by its own`() throws {
         let manager = try sandbox.manager()

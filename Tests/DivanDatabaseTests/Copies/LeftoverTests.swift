@@ -76,6 +76,70 @@ import Testing
         #expect(try names() == whole)
     }
 
+    // MARK: - What is not Divan's
+
+    /// Files of a person's, whose names a database's could have.
+    private static let foreign = [
+        "data-2026/measurements.csv", "data-1000000000000/x", "data-01/main.sqlite3", "data-7/main",
+        "data-final.csv", "data-3", "notes.new-1", "photos/a.jpg",
+    ]
+
+    private func putForeign() throws {
+        for name in Self.foreign {
+            let file = sandbox.url().appending(path: name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(name.utf8).write(to: file)
+        }
+    }
+
+    private func expectForeign(sourceLocation: SourceLocation = #_sourceLocation) {
+        for name in Self.foreign {
+            let content = try? Data(contentsOf: sandbox.url().appending(path: name))
+            #expect(content == Data(name.utf8), sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func `what is not Divan's stays when a database is made, opened, converted and deleted`()
+        throws
+    {
+        try putForeign()
+        let made = try sandbox.database()
+        try made.create("a")
+        made.close()
+        expectForeign()
+        try leaveOver()
+        try sandbox.database().close()
+        expectForeign()
+        #expect(try !names().contains("data-0"))
+        // Building the data anew takes a number that no folder has.
+        try Database.convert(at: sandbox.url(), to: EngineConversionTests.other)
+        let database = try sandbox.database()
+        #expect(try database.contains("a"))
+        expectForeign()
+        try database.delete()
+        expectForeign()
+        let rest = Set(Self.foreign.map { String($0.prefix { $0 != "/" }) })
+        #expect(try Set(names()) == rest)
+        #expect(try sandbox.database().documentCount == 0)
+        expectForeign()
+    }
+
+    @Test func `a backup does not go where other files are, and changes none of them`() throws {
+        let database = try sandbox.database("other")
+        try database.create("a")
+        for name in ["data-2026/x", "data-final.csv", "notes.new-1"] {
+            let target = sandbox.url("target-" + name.replacing("/", with: "-"))
+            let file = target.appending(path: name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data("x".utf8).write(to: file)
+            let error = #expect(throws: DatabaseError.self) { try database.backup(to: target) }
+            #expect(error?.code == .databaseExists)
+            #expect(try Data(contentsOf: file) == Data("x".utf8))
+        }
+    }
+
     private func makeWithLeftovers() throws {
         let database = try sandbox.database()
         try database.create("a")

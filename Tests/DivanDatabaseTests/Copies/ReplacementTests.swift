@@ -174,7 +174,7 @@ import Testing
         try Data("garbage".utf8).write(to: manifest)
         try refused(.corrupted, #_sourceLocation)
         try FileManager.default.removeItem(at: manifest)
-        try refused(.databaseNotFound, #_sourceLocation)
+        try refused(.corrupted, #_sourceLocation)
         let file = source.appending(path: "data-1/\(TestEngine.mainFile)")
         try Data().write(to: file)
         try refused(.corrupted, #_sourceLocation)

@@ -87,18 +87,59 @@ import Testing
         #expect(error?.code == .unsupportedVersion)
     }
 
-    @Test func `a directory without a manifest is no database until it is created anew`() throws {
-        let directory = try TestDirectory("unfinished")
+    @Test(arguments: [false, true])
+    func `a database that has lost its manifest is refused, and nothing of it goes`(
+        _ isCreating: Bool
+    ) throws {
+        let directory = try TestDirectory("lost")
         try directory.makeDatabase("app.divan")
-        try FileManager.default.removeItem(atPath: directory.path("app.divan/manifest"))
         let path = directory.path("app.divan")
-        let error = #expect(throws: DatabaseError.self) { try Database.forTest(at: path) }
-        #expect(error?.code == .databaseNotFound)
-        let database = try Database.forTest(at: path, create: true)
-        #expect(try database.documentCount == 0)
-        #expect(try database.lastSequence == 0)
-        #expect(try database.verify().isEmpty)
+        let manifest = try Data(contentsOf: directory.url("app.divan/manifest"))
+        try FileManager.default.removeItem(atPath: path + "/manifest")
+        let before = try directory.bytes(of: "app.divan")
+        let error = #expect(throws: DatabaseError.self) {
+            try Database.forTest(at: path, create: isCreating)
+        }
+        #expect(error?.code == .corrupted)
+        #expect(error?.message.contains("manifest") == true)
+        #expect(try directory.bytes(of: "app.divan") == before)
+        try manifest.write(to: directory.url("app.divan/manifest"))
+        let database = try Database.forTest(at: path)
+        #expect(try database.documentCount == 20)
         database.close()
+    }
+
+    @Test func `a creation that did not finish is no database until it is created anew`() throws {
+        let directory = try TestDirectory("unfinished")
+        let path = directory.path("app.divan")
+        try Database.forTest(at: path, create: true).close()
+        try FileManager.default.removeItem(atPath: path + "/manifest")
+        for isMarked in [true, false] {
+            if !isMarked { try FileManager.default.removeItem(atPath: path + "/changes") }
+            let error = #expect(throws: DatabaseError.self) { try Database.forTest(at: path) }
+            #expect(error?.code == .databaseNotFound)
+            let database = try Database.forTest(at: path, create: true)
+            #expect(try database.documentCount == 0)
+            #expect(try database.verify().isEmpty)
+            database.close()
+            try FileManager.default.removeItem(atPath: path + "/manifest")
+        }
+    }
+
+    @Test func `a directory that cannot be looked into is an error of its own`() throws {
+        let directory = try TestDirectory("unseen")
+        try directory.makeDatabase("app.divan")
+        let manifest = directory.path("app.divan/manifest")
+        try FileManager.default.removeItem(atPath: manifest)
+        // A link to itself: the system says neither that there is a file nor that there is none.
+        try FileManager.default.createSymbolicLink(
+            atPath: manifest, withDestinationPath: manifest)
+        for isCreating in [false, true] {
+            let error = #expect(throws: DatabaseError.self) {
+                try Database.forTest(at: directory.path("app.divan"), create: isCreating)
+            }
+            #expect(error?.code == .io)
+        }
     }
 
     @Test func `rows under keys that are no sequences are reported and trap nowhere`() throws {

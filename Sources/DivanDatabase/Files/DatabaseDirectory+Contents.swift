@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import DivanJSON
+package import DivanSystem
+
+// What of a directory is Divan's. A person may keep other files there, and call them anything: `data-2026` is a likely name
+// for a folder of measurements. So a name alone does not make a generation, and only what Divan has made is ever removed.
+extension DatabaseDirectory {
+    /// How many bytes the data of a creation that did not finish may have, once the file `changes` is there.
+    private static let mostUnfinished = 1 << 20
+
+    /// The number of a generation's directory; nil for another name.
+    package static func generation(_ name: String) -> Int? {
+        guard let digits = name.afterBytePrefix("data-"), digits.utf8.count < 10,
+            let number = Int(digits), number >= 0, String(number).hasSameBytes(as: String(digits))
+        else { return nil }
+        return number
+    }
+
+    /// A number that no directory has yet, also none that is not Divan's.
+    package static func nextGeneration(at path: String) throws(SystemError) -> Int {
+        (try Files.list(path).compactMap(generation).max() ?? 0) + 1
+    }
+
+    /// What lies in a directory and does not belong to a database of that generation: other
+    /// generations, and files that were to replace others.
+    package static func leftovers(at path: String, besides current: Int?) throws(SystemError)
+        -> [String]
+    {
+        try Files.list(path).filter { name in
+            if isReplacement(name) { return true }
+            return generation(name) != current && isGeneration(name, at: path)
+        }
+    }
+
+    /// Whether Divan makes an entry of this name in the directory, and made this one, if it can be told.
+    package static func isOwn(_ name: String, at path: String) -> Bool {
+        ["manifest", "lock", "changes"].contains { $0.hasSameBytes(as: name) }
+            || isReplacement(name) || isGeneration(name, at: path)
+    }
+
+    /// Refuses a directory without a manifest that yet holds a database, or that cannot be looked into.
+    ///
+    /// - Throws: `DatabaseError` with code `.corrupted`; `SystemError`.
+    package static func checkIsNoDatabase(at path: String) throws {
+        do {
+            _ = try FileStatus(at: manifestPath(path))
+        } catch {
+            guard error.isMissing else { throw error }
+        }
+        guard let bytes = try? Files.read(changesPath(path)), let mark = ChangeMark(bytes) else {
+            return
+        }
+        let data = try Files.list(path).filter { isGeneration($0, at: path) }
+        let size = data.reduce(0) { $0 + Files.size(of: path + "/" + $1) }
+        let hasCommit = mark.lastSequence > 0 || mark.lastPurge > 0
+        if size > (hasCommit ? 0 : mostUnfinished), !exists(at: path) {
+            throw DatabaseError.manifestLost(path)
+        }
+    }
+
+    /// Removes what an interruption left over, if no process has the database open.
+    ///
+    /// A process that has it open may be changing the manifest just now.
+    static func removeLeftovers(at path: String) throws {
+        guard let manifest = try? Manifest(at: path),
+            try !leftovers(at: path, besides: manifest.generation).isEmpty
+        else { return }
+        try DirectoryLock.whileExclusive(at: path, timeout: .zero) {
+            // Before the lock was taken, another process may have replaced the database.
+            let current = try Manifest(at: path)
+            for name in try leftovers(at: path, besides: current.generation) {
+                try Files.remove(path + "/" + name)
+            }
+        }
+    }
+
+    /// Whether a file was to replace one of the two that are replaced.
+    private static func isReplacement(_ name: String) -> Bool {
+        ["manifest", "changes"].contains { name.hasBytePrefix($0 + Files.temporaryMark) }
+    }
+
+    /// Whether an entry is a generation: a directory with nothing in it that a generation has not.
+    private static func isGeneration(_ name: String, at path: String) -> Bool {
+        guard generation(name) != nil, let names = try? Files.list(path + "/" + name) else {
+            return false
+        }
+        let others = ["attachments", "attachments.lock", "place", "source"]
+        return names.allSatisfy { name in
+            name.hasBytePrefix("main.") || others.contains { $0.hasSameBytes(as: name) }
+        }
+    }
+}
