@@ -134,6 +134,15 @@ extension ReplicationError {
             documentID: id)
     }
 
+    /// The cancellation of something that a replication has called, such as a closure of the app: a failure like any other,
+    /// since the replication itself was not stopped.
+    static func interrupted(by cause: any Error) -> ReplicationError {
+        ReplicationError(
+            .server,
+            "What the replication waited for was cancelled, though the replication was not stopped: perhaps a closure of the app.",
+            isTransient: true, underlying: cause)
+    }
+
     /// Takes any error as one of a replication.
     init(_ error: any Error) {
         switch error {

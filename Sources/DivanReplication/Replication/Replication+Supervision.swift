@@ -38,8 +38,7 @@ extension Replication {
                 // What the first run has saved counts for the next.
                 isResetting = isResetting && watch.saved == nil
                 lastSaved = watch.saved ?? lastSaved
-                let error = ReplicationError(error)
-                if stop.isGiven || Task.isCancelled || error.code == .cancelled { return end(nil) }
+                guard let error = Self.failure(error, unless: stop) else { return end(nil) }
                 // A handle that is closed stays so, also where a database of its name is made anew.
                 if database.isClosed || remote.database?.isClosed ?? false { return end(error) }
                 if database.isSuspended {
@@ -72,6 +71,14 @@ extension Replication {
                 }
             }
         }
+    }
+
+    /// What a run has ended with; nil where it was stopped.
+    private static func failure(_ error: any Error, unless stop: StopSignal) -> ReplicationError? {
+        let error = ReplicationError(error)
+        if stop.isGiven || Task.isCancelled { return nil }
+        guard error.code == .cancelled else { return error }
+        return error.underlying.map { .interrupted(by: $0) }
     }
 
     /// Waits offline until the database's files may be used again.

@@ -92,7 +92,8 @@ public final class Replication: Sendable {
     /// Whether it was started and has not ended.
     public var isRunning: Bool { state.withLock { $0.task != nil } }
 
-    /// Starts it, and returns at once; does nothing while it runs.
+    /// Starts it, and returns at once; does nothing while it runs. One that is about to end, after `stop()` or by itself,
+    /// starts again once it has ended.
     ///
     /// `run()` also waits for the end, and tells what came of it.
     public func start() { begin(keepsCounts: false) }
@@ -103,10 +104,19 @@ public final class Replication: Sendable {
         state.withLock { $0.wasStartedAtOnce = true }
     }
 
-    private func begin(keepsCounts: Bool) {
+    /// Starts it; what is ending starts again once it has ended.
+    ///
+    /// - Parameters:
+    ///   - keepsCounts: Whether what was counted until now belongs to this start.
+    ///   - isAgain: Whether it has just ended, and starts only where that was asked for meanwhile.
+    private func begin(keepsCounts: Bool, isAgain: Bool = false) {
         let stop = StopSignal()
         let isNew = state.withLock { state in
-            guard state.task == nil else { return false }
+            guard state.task == nil else {
+                if state.isEnding { state.startsAgain = true }
+                return false
+            }
+            if isAgain, !state.startsAgain { return false }
             state.begin(stop, keepsCounts: keepsCounts)
             // Before the task, which may end before this returns.
             RunningTable.shared.add(self)
@@ -141,6 +151,8 @@ public final class Replication: Sendable {
             defer { state.wasStartedAtOnce = false }
             return state.wasStartedAtOnce
         }
+        // One that was told to stop is not the one that is meant.
+        await state.withLock { $0.patience == nil ? nil : $0.task }?.value
         begin(keepsCounts: keepsCounts)
         await withTaskCancellationHandler {
             await waitUntilEnded()
@@ -162,28 +174,33 @@ public final class Replication: Sendable {
     /// Begins to end it, and returns at once; see `stopAndWait()`.
     ///
     /// What is being stored is still stored, and a last checkpoint saved, for as long as `timeToStop` at most.
-    public func stop() {
-        let stop = state.withLock { state -> StopSignal? in
-            guard let task = state.task else { return nil }
+    public func stop() { stop(suspending: false) }
+
+    /// Begins to end it, and notes with that whether it is to be resumed: a call of `resume()` comes before or after both.
+    ///
+    /// - Returns: The task that ends; nil where it did not run.
+    @discardableResult
+    private func stop(suspending: Bool) -> Task<Void, Never>? {
+        let (stop, ending) = state.withLock { state -> (StopSignal?, Task<Void, Never>?) in
+            state.startsAgain = false
+            guard let task = state.task else { return (nil, nil) }
+            if suspending { state.isSuspended = true }
             if state.patience == nil {
                 state.patience = Task { [settings] in
                     guard (try? await Task.sleep(for: settings.timeToStop)) != nil else { return }
                     task.cancel()
                 }
             }
-            return state.stop
+            return (state.stop, task)
         }
-        guard let stop else { return }
-        stop.give()
-        wakeUp.withLock { $0 }.give()
+        stop?.give()
+        if ending != nil { wakeUp.withLock { $0 }.give() }
+        return ending
     }
 
     /// Ends it, as `stop()` does, and waits until it has ended. Cancelling the calling task does not shorten the
     /// wait: what is being stored is stored first.
-    public func stopAndWait() async {
-        stop()
-        await waitUntilEnded()
-    }
+    public func stopAndWait() async { await stop(suspending: false)?.value }
 
     /// Waits until it ends: a one-shot replication by itself, a continuous one by a call of `stop()`.
     ///
@@ -206,18 +223,24 @@ public final class Replication: Sendable {
     /// Ends all traffic until `resume()`, and waits until it has ended; for an app that is put to sleep. Its status is
     /// then offline. Does nothing while it does not run. Cancelling the calling task does not shorten the wait.
     public func suspend() async {
-        guard isRunning else { return }
-        await stopAndWait()
-        state.withLock { state in
-            state.isSuspended = true
+        guard let ending = stop(suspending: true) else { return }
+        await ending.value
+        let isSuspended = state.withLock { state in
+            // It was resumed meanwhile.
+            guard state.isSuspended, state.task == nil else { return false }
             state.status.activity = .offline
+            return true
         }
-        statusFollowers.tell(status)
+        if isSuspended { statusFollowers.tell(status) }
     }
 
-    /// Starts it again after `suspend()`; does nothing unless it is suspended.
+    /// Starts it again after `suspend()`, also while that is still waiting; does nothing unless it is suspended.
     public func resume() {
-        if isSuspended { start() }
+        let wasSuspended = state.withLock { state in
+            defer { state.isSuspended = false }
+            return state.isSuspended
+        }
+        if wasSuspended { start() }
     }
 
     /// Tries again at once where it waits to do so, and forgets how often that has failed; see
@@ -363,6 +386,7 @@ public final class Replication: Sendable {
             "Ended the \(description)\(error.map { ": \($0.logged)" } ?? ".")")
         RunningTable.shared.remove(self)
         state.withLock { state in
+            state.isOver = true
             state.failure = error
             state.wasStopped = state.stop?.isGiven ?? false
         }
@@ -380,6 +404,7 @@ public final class Replication: Sendable {
         }
         statusFollowers.finish()
         documentFollowers.finish()
+        begin(keepsCounts: false, isAgain: true)
     }
 
     /// What a server tells of it.

@@ -8,6 +8,10 @@ struct ReplicationState: Sendable {
     /// Cancels the task if it takes too long to stop; it ends with it, and so keeps nothing of it.
     var patience: Task<Void, Never>?
     var isSuspended = false
+    /// Whether all work is done, and only the telling of it is left.
+    var isOver = false
+    /// Whether it was started while it was about to end.
+    var startsAgain = false
     /// Whether it was started and has ended since.
     var hasEnded = false
     /// The error that ended it; nil when it ended well, or was stopped.
@@ -30,12 +34,17 @@ struct ReplicationState: Sendable {
         report = ReplicationReport()
         documentErrors = DocumentErrors()
         isSuspended = false
+        isOver = false
+        startsAgain = false
         hasEnded = false
         failure = nil
         wasStopped = false
         wasStartedAtOnce = false
         self.stop = stop
     }
+
+    /// Whether it does no more than to end.
+    var isEnding: Bool { isOver || patience != nil }
 
     /// What was done since the start.
     var summary: ReplicationSummary {
