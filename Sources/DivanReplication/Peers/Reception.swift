@@ -55,7 +55,12 @@ package struct Reception: Sendable {
             try scope { outcomes = try store(prepared, transaction) }
             return outcomes
         }
-        if resolver != nil { try await resolveNoted(in: database) }
+        // The run ends, and the next one begins with what is noted.
+        if let delay = try await resolveNoted(in: database).map({ ReplicationError($0) }),
+            delay.isTransient
+        {
+            throw delay
+        }
         return outcomes
     }
 
@@ -142,34 +147,65 @@ package struct Reception: Sendable {
     /// Ends the conflicts that are noted, those of an earlier run too.
     ///
     /// A conflict that the resolver cannot end stays, is logged, and is not asked about again before
-    /// the document changes.
-    package func resolveNoted(in database: Database) async throws {
-        guard let resolver else { return }
+    /// the document changes. One whose end could not be stored for now stays noted: it is tried again by the next run, and
+    /// with the next conflict that arrives.
+    ///
+    /// - Parameter database: Where the conflicts are.
+    /// - Returns: Why the last one of those that stay noted could not be ended; nil where none does.
+    /// - Throws: `DatabaseError`.
+    @discardableResult
+    package func resolveNoted(in database: Database) async throws -> DatabaseError? {
+        guard let resolver else { return nil }
         let note = noteID
-        try await database.background {
+        return try await database.background {
             let ids = Self.noted(try database.localDocument(note))
-            guard !ids.isEmpty else { return }
+            guard !ids.isEmpty else { return nil }
+            var (ended, given): (Set<DocumentID>, Set<DocumentID>) = ([], [])
+            var delay: DatabaseError?
             for id in ids {
-                do { try database.resolveConflicts(of: id) { try resolver.resolve($0) } } catch {
-                    if let error = error as? DatabaseError, error.code == .databaseClosed {
-                        throw error
-                    }
+                do {
+                    try database.resolveConflicts(of: id) { try resolver.resolve($0) }
+                    ended.insert(id)
+                } catch {
                     Log.replication.warning(
                         "The conflict of document '\(id)' in the database '\(database.name)' could not "
                             + "be resolved: \(Log.words(of: error))")
+                    if let error = try Self.delay(error) { delay = error } else { given.insert(id) }
                 }
             }
-            let done = Set(ids)
-            try database.write { transaction in
-                let left = Self.noted(try transaction.read { try $0.localDocument(note) })
-                    .filter { !done.contains($0) }
-                if left.isEmpty {
-                    try transaction.deleteLocalDocument(note)
-                } else {
-                    try transaction.putLocalDocument(
-                        note, ["ids": .array(left.map { .string($0.text) })])
-                }
-            }
+            try database.write { try Self.remove(ended, given, from: note, $0) }
+            return delay
+        }
+    }
+
+    /// The error that keeps a conflict from being ended for now; nil for one that would come again.
+    ///
+    /// - Throws: The error of a database that is closed.
+    private static func delay(_ error: any Error) throws -> DatabaseError? {
+        guard let error = error as? DatabaseError else { return nil }
+        switch error.code {
+        case .databaseClosed: throw error
+        case .databaseBusy, .databaseSuspended, .storageFull, .io, .conflict: return error
+        default: return nil
+        }
+    }
+
+    /// Takes documents out of the note, unless another run has brought a new conflict of one that was just ended.
+    private static func remove(
+        _ ended: Set<DocumentID>, _ given: Set<DocumentID>, from note: DocumentID,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        let noted = noted(try transaction.read { try $0.localDocument(note) })
+        let left = try noted.filter { id in
+            guard ended.contains(id) else { return !given.contains(id) }
+            return try transaction.read { try $0.recentTree(of: id) }?.isConflicted ?? false
+        }
+        guard left.count < noted.count else { return }
+        if left.isEmpty {
+            try transaction.deleteLocalDocument(note)
+        } else {
+            try transaction.putLocalDocument(
+                note, ["ids": .array(left.map { .string($0.text) })])
         }
     }
 }

@@ -3,6 +3,7 @@
 import Divan
 import DivanReplication
 import DivanTestSupport
+import Synchronization
 import Testing
 
 /// What two people who edit apart find when they meet.
@@ -122,5 +123,43 @@ import Testing
         #expect(try there.document(withID: "a") == nil)
         #expect(
             try there.revisionHistory(of: "a") == here.revisionHistory(of: "a"))
+    }
+
+    @Test func `a conflict that the database could not store the end of for now is ended later`()
+        async throws
+    {
+        struct Busy: ConflictResolver {
+            let tries: Tries
+
+            func resolve(_ conflict: Conflict) throws -> ConflictResolution {
+                // Another process writes for longer than this one waits.
+                if tries.count() == 1 { throw DatabaseError(.databaseBusy, "Not now.") }
+                return MergeFields().resolve(conflict)
+            }
+        }
+        let here = try Database.inMemory(named: "here")
+        let there = try Database.inMemory(named: "there")
+        try there.put("a", ["n": 1], parent: nil)
+        try here.put("a", ["n": 2], parent: nil)
+        let resolver = Busy(tries: Tries())
+        let pull = here.makePullReplication(from: there) {
+            $0.conflictResolver = resolver
+            $0.retry.firstDelay = .milliseconds(1)
+        }
+        try await pull.run()
+        #expect(resolver.tries.count() > 2)
+        #expect(try here.conflictCount == 0)
+    }
+
+    /// Counts calls.
+    private final class Tries: Sendable {
+        private let calls = Mutex(0)
+
+        func count() -> Int {
+            calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+        }
     }
 }
