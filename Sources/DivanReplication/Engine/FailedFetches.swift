@@ -9,11 +9,15 @@ internal import Synchronization
 /// between. Such a document would hold the checkpoint for as long as it is there. So after some tries it is refused, as one
 /// that the target does not accept, and is tried again when it changes. Where many fail it is the server that is ill, and all
 /// of them are tried again until it is well.
+/// A server may also tell of a revision that it does not have yet, as a cluster does whose nodes are not of one mind: what is
+/// absent fails for now, too, and after some tries is gone.
 ///
 /// State: how often each has failed, and in which run last, guarded by the mutex.
 final class FailedFetches: Sendable {
     /// A revision fails so often before it is refused.
     static let attempts = 5
+    /// A revision is absent so often before it is gone.
+    static let absences = 3
     /// So many documents at a time fail by themselves; more are the server's failure.
     private static let most = 20
 
@@ -28,6 +32,10 @@ final class FailedFetches: Sendable {
     }
 
     private let state = Mutex(State())
+    private let absences: Int
+
+    /// - Parameter tries: How many runs there are at most, where that is bounded.
+    init(tries: Int = .max) { absences = min(Self.absences, tries) }
 
     /// Notes that another run begins. What has not failed in the last ones is forgotten.
     func beginRun() {
@@ -38,9 +46,31 @@ final class FailedFetches: Sendable {
         }
     }
 
-    /// Takes what a fetch has brought, and refuses what has failed too often.
+    /// Takes what a fetch has brought, and postpones what has failed too often.
     func settled(_ fetched: [FetchedRevision]) -> [FetchedRevision] {
-        state.withLock { state in fetched.map { Self.settled($0, &state) } }
+        state.withLock { state in
+            fetched.map { one in
+                if case .absent = one.outcome { return absent(one, &state) }
+                return Self.settled(one, &state)
+            }
+        }
+    }
+
+    private func absent(_ one: FetchedRevision, _ state: inout State) -> FetchedRevision {
+        let key = Key(id: one.id, revision: one.revision)
+        let count = (state.failures[key]?.count ?? 0) + 1
+        guard count < absences, state.failures.count < 10 * Self.most else {
+            state.failures[key] = nil
+            return FetchedRevision(id: one.id, revision: one.revision, .gone)
+        }
+        state.failures[key] = (count, state.run)
+        return FetchedRevision(
+            id: one.id, revision: one.revision,
+            .failed(
+                ReplicationError(
+                    .notFound,
+                    "The source tells of the revision \(one.revision) of '\(one.id.text.bounded)', and does not have it yet.",
+                    documentID: one.id, isTransient: true)))
     }
 
     private static func settled(_ one: FetchedRevision, _ state: inout State) -> FetchedRevision {

@@ -49,7 +49,7 @@ extension ReplicationEngine {
             readyBytes += document.heldBytes
             ready.append(
                 Ready(unit: unit, document: document, id: fetched.id, revision: fetched.revision))
-        case .gone: finish(place) { _ in }
+        case .gone, .absent: finish(place) { _ in }
         case .failed(let error): fail(error, place, fetched.revision)
         }
     }

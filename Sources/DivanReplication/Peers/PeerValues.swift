@@ -98,6 +98,8 @@ package struct FetchedRevision: Sendable {
         case document(WireDocument)
         /// The source does not have it any more, or does not show it: no longer a part of the feed.
         case gone
+        /// The source has told of it, and has never had it, as far as the one knows that was asked: it may have it soon.
+        case absent
         /// It could not be fetched.
         case failed(ReplicationError)
     }

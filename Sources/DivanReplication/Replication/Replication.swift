@@ -65,7 +65,7 @@ public final class Replication: Sendable {
     private let statusFollowers = Followers<ReplicationStatus>()
     let documentFollowers = Followers<ReplicatedDocument>()
     let wakeUp = Mutex(StopSignal())
-    let failedFetches = FailedFetches()
+    let failedFetches: FailedFetches
     /// Of all its runs.
     let repeatedFailures: RepeatedFailures
 
@@ -77,7 +77,9 @@ public final class Replication: Sendable {
         self.remote = remote
         self.direction = direction
         self.settings = settings
-        repeatedFailures = RepeatedFailures(tries: settings.retry.maximumAttempts)
+        failedFetches = FailedFetches(tries: settings.retry.maximumAttempts)
+        repeatedFailures = RepeatedFailures(
+            tries: min(settings.retry.maximumAttempts, FailedFetches.attempts))
     }
 
     deinit { state.withLock { $0.task }?.cancel() }

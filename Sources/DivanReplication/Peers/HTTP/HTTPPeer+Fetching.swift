@@ -38,6 +38,10 @@ extension HTTPPeer {
     ///
     /// - Throws: `ReplicationError`.
     package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
+        try await confirmed(fetched(wanted))
+    }
+
+    private func fetched(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
         let asked = wanted.flatMap { one in
             one.revisions.map { Asked(one, $0, needsContents: feed.bringsContents) }
         }
