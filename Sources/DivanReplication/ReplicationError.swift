@@ -67,6 +67,8 @@ public struct ReplicationError: Error, Sendable {
     public var retryAfter: Double?
     /// The error below this one, where there is one.
     public var underlying: (any Error)?
+    /// Whether the revision is passed by the checkpoint, and offered again all the same; see `PostponedRevisions`.
+    var isPostponed = false
     /// The words of another that the message ends with: of a server, or of a function that refuses a change.
     var quoted: String?
 

@@ -2,9 +2,10 @@
 
 internal import DivanHTTP
 package import DivanJSON
+internal import DivanModel
 
-// As a document, which has the fields of CouchDB's. `run` and `incarnation` are Divan's own, and `lastSequence` is what
-// Couchbase Lite reads.
+// As a document, which has the fields of CouchDB's. `run`, `incarnation`, `user_known` and `postponed` are Divan's own, and
+// `lastSequence` is what Couchbase Lite reads.
 extension Checkpoint {
     /// Reads a checkpoint; entries that make no sense are passed over.
     ///
@@ -12,6 +13,8 @@ extension Checkpoint {
     /// a moment at which both had everything up to it, so it reads as a session of its own.
     package init(_ document: JSONObject) {
         self.init()
+        isOfKnownUser = document["user_known"]?.bool ?? false
+        postponed = (document["postponed"]?.array ?? []).compactMap(PostponedRevisions.Key.init)
         guard case .array(let entries)? = document["history"] else {
             guard let text = document["lastSequence"]?.string,
                 let sequence = RemoteSequence(.string(text))
@@ -35,11 +38,14 @@ extension Checkpoint {
             object["incarnation"] = .string(entry.incarnation)
             return .object(object)
         }
-        return [
+        var document: JSONObject = [
             "session_id": .string(newest.sessionID), "source_last_seq": newest.sequence.value,
             "replication_id_version": 4, "history": .array(entries),
             "lastSequence": .string(newest.sequence.text),
         ]
+        if isOfKnownUser { document["user_known"] = true }
+        if !postponed.isEmpty { document["postponed"] = .array(postponed.map(\.value)) }
+        return document
     }
 
     /// The newest entry of each run, newest first: what CouchDB would have in its place, which notes each run once.
@@ -74,6 +80,20 @@ extension Checkpoint.Entry {
             object[name] = JSONValue(account.counts[keyPath: count])
         }
         return object
+    }
+}
+
+extension PostponedRevisions.Key {
+    /// Reads an item of the list: the document's ID and the revision's.
+    fileprivate init?(_ value: JSONValue) {
+        guard let id = value[0]?.string.flatMap({ try? DocumentID(validating: $0) }),
+            let revision = value[1]?.string.flatMap({ try? RevisionID(validating: $0) })
+        else { return nil }
+        self.init(id, revision)
+    }
+
+    fileprivate var value: JSONValue {
+        .array([.string(id.text), .string(revision.description)])
     }
 }
 

@@ -99,9 +99,20 @@ package struct Checkpoint: Sendable, Equatable {
 
     /// The entries, newest first.
     package internal(set) var history: [Entry]
+    /// The revisions that it passes for now; the local database alone keeps them.
+    var postponed: [PostponedRevisions.Key] = []
+    /// Whether it is known in whose name it was saved, if in any: that of earlier versions may be any user's.
+    var isOfKnownUser = false
 
     /// Makes a checkpoint of a replication that has never been saved.
     package init() { history = [] }
+
+    /// What the other end keeps of it.
+    var shared: Checkpoint {
+        var shared = Checkpoint()
+        shared.history = history
+        return shared
+    }
 
     /// The same checkpoint with one more saving on top.
     package func adding(_ entry: Entry) -> Checkpoint {

@@ -32,6 +32,8 @@ package actor CheckpointKeeper {
     private var localSession: String?
     private var remoteRevision: String?
     private var isKept: Bool
+    /// The revisions that the checkpoint passes for now.
+    nonisolated let postponed = PostponedRevisions()
     /// The newest session that the other end is known to have, and when it was seen there.
     private var remoteSession: String?
     private var seen = ContinuousClock.now
@@ -95,6 +97,7 @@ package actor CheckpointKeeper {
         // Entries above the common one tell of what one side has lost, and must not be believed once both have them again.
         checkpoint = common.flatMap { mine?.checkpoint.upTo($0) } ?? Checkpoint()
         noteRemote(common?.sessionID)
+        if common != nil { postponed.begin(with: mine?.checkpoint.postponed ?? []) }
         let start = try await other(furtherThan: common, last) ?? common
         if let start {
             Log.replication.verbose(
@@ -125,6 +128,17 @@ package actor CheckpointKeeper {
         return stored
     }
 
+    /// Saves which revisions are passed for now, where that is not what the local database has: at the end of a run, which
+    /// may have no further checkpoint to save.
+    func savePostponed() async throws {
+        guard isKept, postponed.isUnsaved,
+            var stored = try await local.checkpoint(id)?.checkpoint, !stored.history.isEmpty
+        else { return }
+        stored.postponed = postponed.list(with: stored.postponed)
+        _ = try await local.write(stored, id, revision: nil)
+        postponed.noteSaved(stored.postponed)
+    }
+
     /// Writes the checkpoint that the target of a push has once more, which shows whether it can write.
     ///
     /// - Throws: `ReplicationError` when it cannot. One that takes no checkpoints cannot show it.
@@ -133,7 +147,8 @@ package actor CheckpointKeeper {
         // What it has now: a conflict then says that another run has just written.
         let stored = try await current() ?? Checkpoint()
         do {
-            remoteRevision = try await remote.write(stored, id, revision: remoteRevision)
+            remoteRevision = try await remote.write(
+                stored.shared, id, revision: remoteRevision)
         } catch let error as ReplicationError {
             guard !error.isTransient, let status = error.status,
                 Self.refusals.contains(status) || status == 409
@@ -184,20 +199,23 @@ package actor CheckpointKeeper {
         guard isKept else { return }
         var theirs = Checkpoint()
         if seen.duration(to: .now) > Self.belief { theirs = try await current() ?? theirs }
-        let new = try await base().adding(
+        let base = try await base()
+        var new = base.adding(
             Checkpoint.Entry(
                 sessionID: ContentNames.random(), runID: runID, sequence: sequence,
                 incarnation: incarnation, time: now(),
                 account: Checkpoint.Account(
                     began: began, start: start, counts: counted + counts)))
+        new.postponed = postponed.list(with: base.postponed)
         _ = try await local.write(new, id, revision: nil)
         try await local.ensureDurable()
+        postponed.noteSaved(new.postponed)
         // From here on this is what the local database says, whatever becomes of the remote one.
         checkpoint = new
         localSession = new.history.first?.sessionID
         do {
             remoteRevision = try await remote.write(
-                new.joined(by: theirs), id, revision: remoteRevision)
+                new.joined(by: theirs).shared, id, revision: remoteRevision)
         } catch let error as ReplicationError {
             if let status = error.status, Self.refusals.contains(status), !error.isTransient {
                 isKept = false
@@ -210,7 +228,7 @@ package actor CheckpointKeeper {
             // Another copy of this database has saved, or an answer was lost.
             theirs = try await current() ?? theirs
             remoteRevision = try await remote.write(
-                new.joined(by: theirs), id, revision: remoteRevision)
+                new.joined(by: theirs).shared, id, revision: remoteRevision)
         }
         noteRemote(localSession)
     }

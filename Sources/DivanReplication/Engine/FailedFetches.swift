@@ -6,15 +6,15 @@ internal import Synchronization
 /// Revisions that could not be fetched for now, over all runs of a replication.
 ///
 /// A server may fail at one document each time: its attachment is damaged there, or it is too much for some program in
-/// between. Such a document would hold the checkpoint for as long as it is there. So after some tries it is refused, as one
-/// that the target does not accept, and is tried again when it changes. Where many fail it is the server that is ill, and all
+/// between. Such a document would hold the checkpoint for as long as it is there. So after some tries it is postponed, and the
+/// checkpoint passes it; see `PostponedRevisions`. Where many fail it is the server that is ill, and all
 /// of them are tried again until it is well.
 /// A server may also tell of a revision that it does not have yet, as a cluster does whose nodes are not of one mind: what is
 /// absent fails for now, too, and after some tries is gone.
 ///
 /// State: how often each has failed, and in which run last, guarded by the mutex.
 final class FailedFetches: Sendable {
-    /// A revision fails so often before it is refused.
+    /// A revision fails so often before it is postponed.
     static let attempts = 5
     /// A revision is absent so often before it is gone.
     static let absences = 3
@@ -75,7 +75,7 @@ final class FailedFetches: Sendable {
 
     private static func settled(_ one: FetchedRevision, _ state: inout State) -> FetchedRevision {
         let key = Key(id: one.id, revision: one.revision)
-        guard case .failed(var error) = one.outcome, error.isTransient else {
+        guard case .failed(let error) = one.outcome, error.isTransient else {
             state.failures[key] = nil
             return one
         }
@@ -86,8 +86,7 @@ final class FailedFetches: Sendable {
             return one
         }
         state.failures[key] = nil
-        error.isTransient = false
-        error.message += "; it has failed \(attempts) times, and is tried again when it changes."
-        return FetchedRevision(id: one.id, revision: one.revision, .failed(error))
+        return FetchedRevision(
+            id: one.id, revision: one.revision, .failed(error.postponed(after: attempts)))
     }
 }

@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// A failure (500 …) over one document may be gone the next time. So the run goes on with the rest, moves no checkpoint
 /// past the document, and is followed by another run, which would go on without end where a document always makes the
-/// server fail. At the last of the tries that `RetryPolicy` allows it therefore counts as refused for good, until it
-/// changes: the checkpoint passes it. That the server can write at all must be known first: it has taken other documents
+/// server fail. At the last of some tries it is therefore postponed, and the checkpoint passes it; see
+/// `PostponedRevisions`. That the server can write at all must be known first: it has taken other documents
 /// with the last try, or it takes the checkpoint (`needProof`), and then fails over the document once more. A server that
 /// could write nothing for a while gets everything later; one that takes no checkpoints cannot show that it can.
 ///
@@ -45,23 +45,19 @@ package final class RepeatedFailures: Sendable {
         }
     }
 
-    /// Takes what became of revisions, and makes the last failure of one a refusal.
+    /// Takes what became of revisions, and postpones one with its last failure.
     package func judge(_ documents: [WireDocument], _ outcomes: [PutOutcome]) -> [PutOutcome] {
         counts.withLock { counts in
             zip(documents, outcomes).map { document, outcome in
                 let key = Key(id: document.id, revision: document.revision)
-                guard case .failed(var error) = outcome, error.isTransient else {
+                guard case .failed(let error) = outcome, error.isTransient else {
                     if !counts.isEmpty { counts[key] = nil }
                     return outcome
                 }
                 let count = (counts[key] ?? 0) + 1
                 if counts.count >= Self.limit { counts = [:] }
                 counts[key] = count < tries ? count : nil
-                guard count == tries else { return .failed(error) }
-                error.isTransient = false
-                error.message +=
-                    " It has failed \(tries) times, and is tried again when it changes."
-                return .failed(error)
+                return .failed(count == tries ? error.postponed(after: tries) : error)
             }
         }
     }

@@ -29,9 +29,9 @@ package import DivanModel
 /// `checkInvariants()` tests what the value shows of each. That a finished unit's revisions are where invariant 1 says, and
 /// none behind the safe sequence is lost, `SimulationTests` show.
 ///
-/// 1. A unit is finished when each of its revisions is stored, gone from the source, or refused for
-///    good by the target. Refusals are reported, and count as done: the document is offered again when
-///    it changes.
+/// 1. A unit is finished when each of its revisions is stored, gone from the source, refused for
+///    good by the target, or postponed. Refusals are reported, and count as done: the document is offered again when
+///    it changes. What is postponed is offered again, too; see `PostponedRevisions`.
 /// 2. The safe sequence is the last one of the longest prefix of finished units without a revision that
 ///    failed for now. Once such a unit is met, it moves no further; the rest of the feed goes on.
 /// 3. At most `limits` of everything is under way, so memory is bounded whatever the feed's length.
@@ -73,6 +73,8 @@ package struct ReplicationEngine: Sendable {
         case stored(Int, [PutOutcome])
         /// A checkpoint was saved on both sides.
         case checkpointSaved(RemoteSequence)
+        /// Changes of earlier parts of the feed are to be looked at once more.
+        case offer([PeerChange])
         /// Some seconds have gone by.
         case timer
         /// Nothing new is to begin.
@@ -240,6 +242,7 @@ package struct ReplicationEngine: Sendable {
         guard !isFinished else { return [] }
         switch event {
         case .page(let page): take(page)
+        case .offer(let changes): offer(changes)
         case .missing(let unit, let missing): take(missing, unit)
         case .fetched(let fetch, let revisions): take(revisions, fetch)
         case .stored(let store, let outcomes): take(outcomes, store)
@@ -263,8 +266,22 @@ package struct ReplicationEngine: Sendable {
             reports.append(Report(id: error.documentID ?? "?", error: error))
             counts.failed += 1
         }
-        let changes = Self.merged(page.changes)
-        var unit = Unit(lastSequence: page.lastSequence)
+        add(Self.merged(page.changes), upTo: page.lastSequence)
+        // A first reading of what is alive says nothing about what dies later.
+        if page.isAtEnd { isActiveOnly = false }
+    }
+
+    /// Takes changes that earlier pages have told of: a unit that ends where the last page did. Where there is no room for
+    /// it they are offered another time.
+    private mutating func offer(_ changes: [PeerChange]) {
+        guard let position = readPosition, !changes.isEmpty, !isStopping,
+            nextUnit - firstUnit + (isReading ? 1 : 0) < limits.units
+        else { return }
+        add(Self.merged(changes), upTo: position)
+    }
+
+    private mutating func add(_ changes: [PeerChange], upTo sequence: RemoteSequence) {
+        var unit = Unit(lastSequence: sequence)
         unit.isCompared = changes.isEmpty
         unit.open = changes.count
         unit.offered = changes.reduce(0) { $0 + $1.revisions.count }
@@ -272,8 +289,6 @@ package struct ReplicationEngine: Sendable {
         units[nextUnit] = unit
         offers[nextUnit] = changes.isEmpty ? nil : changes
         nextUnit += 1
-        // A first reading of what is alive says nothing about what dies later.
-        if page.isAtEnd { isActiveOnly = false }
     }
 
     /// A page with each document once, and each of its revisions once: a feed that is followed may tell of a document

@@ -42,6 +42,8 @@ package struct ReplicationRun: Sendable {
     var counted = RevisionCounts()
     /// How often a checkpoint is due.
     var checkpointInterval = Duration.seconds(5)
+    /// How long after it was offered last something that is postponed is offered again.
+    var postponement = Duration.seconds(600)
     var clock: any Clock<Duration> = ContinuousClock()
 
     /// Runs to the end of the feed, or until it is told to stop.
@@ -76,11 +78,13 @@ package struct ReplicationRun: Sendable {
             }
             startTimer()
             var actions = engine.start()
+            var offered: ContinuousClock.Instant?
             while true {
                 for action in actions {
                     if case .finish(let failure) = action {
                         follow(Self.progress(of: engine, counted), engine.takeReports())
                         try await worker.finish()
+                        try await worker.keeper.savePostponed()
                         if let failure { throw failure }
                         return
                     }
@@ -89,10 +93,28 @@ package struct ReplicationRun: Sendable {
                 guard let next = try await group.next() else { return }
                 guard let event = next else { continue }
                 if case .timer = event { startTimer() }
-                actions = engine.handle(event)
+                actions = offers(at: event, after: &offered).flatMap { engine.handle(.offer($0)) }
+                actions += engine.handle(event)
                 follow(Self.progress(of: engine, counted), engine.takeReports())
             }
         }
+    }
+
+    /// What is postponed, where it is to be offered: with the first page, which may tell that something newer has taken its
+    /// place, and now and then.
+    private func offers(
+        at event: ReplicationEngine.Event, after last: inout ContinuousClock.Instant?
+    ) -> [[PeerChange]] {
+        let isDue =
+            switch event {
+            case .page: last == nil
+            case .timer:
+                isContinuous && last.map { $0.duration(to: .now) >= postponement } ?? false
+            default: false
+            }
+        guard isDue else { return [] }
+        last = .now
+        return [worker.keeper.postponed.offers()]
     }
 
     private static func progress(of engine: ReplicationEngine, _ counted: RevisionCounts)

@@ -44,22 +44,17 @@ package struct ReplicationWorker: Sendable {
     {
         do {
             switch action {
-            case .readChanges(let request): return .page(try await source.changes(request))
+            case .readChanges(let request):
+                let page = try await source.changes(request)
+                keeper.postponed.take(page.changes)
+                return .page(page)
             case .findMissing(let unit, let changes):
                 return .missing(unit: unit, try await missing(of: changes))
             case .fetch(let number, let wanted):
-                let fetched = try await fetch(wanted)
-                return .fetched(number, transformed(failedFetches?.settled(fetched) ?? fetched))
+                return .fetched(number, settled(try await fetch(wanted)))
             case .store(let number, let documents):
                 defer { arriving?.release(documents) }
-                var outcomes = try await target.put(documents)
-                if let repeatedFailures {
-                    if repeatedFailures.needProof(documents, outcomes) {
-                        try await keeper.prove()
-                        outcomes = try await target.put(documents)
-                    }
-                    outcomes = repeatedFailures.judge(documents, outcomes)
-                }
+                let outcomes = settled(try await put(documents), documents)
                 pushed?.note(documents, outcomes)
                 return .stored(number, outcomes)
             case .saveCheckpoint(let sequence, let counts):
@@ -80,6 +75,17 @@ package struct ReplicationWorker: Sendable {
         try await pushed.purge(after: target)
     }
 
+    /// Stores documents, once more where their failure is to be their last one.
+    private func put(_ documents: [WireDocument]) async throws -> [PutOutcome] {
+        let outcomes = again(try await target.put(documents), documents)
+        guard let repeatedFailures else { return outcomes }
+        guard repeatedFailures.needProof(documents, outcomes) else {
+            return repeatedFailures.judge(documents, outcomes)
+        }
+        try await keeper.prove()
+        return repeatedFailures.judge(documents, again(try await target.put(documents), documents))
+    }
+
     private func fetch(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
         guard let arriving else { return try await source.revisions(wanted) }
         return try await arriving.fetch(wanted, for: target) { try await source.revisions($0) }
@@ -91,11 +97,12 @@ package struct ReplicationWorker: Sendable {
         }
         let missing = try await target.missingRevisions(of: changes)
         pushed?.note(changes, lacking: missing)
+        keeper.postponed.take(changes, lacking: missing)
         return missing
     }
 
     /// Lets the app change the properties of what was fetched.
-    private func transformed(_ fetched: [FetchedRevision]) -> [FetchedRevision] {
+    func transformed(_ fetched: [FetchedRevision]) -> [FetchedRevision] {
         guard let transformer else { return fetched }
         return fetched.map { one in
             guard case .document(var document) = one.outcome else { return one }
@@ -106,8 +113,8 @@ package struct ReplicationWorker: Sendable {
             } catch {
                 var failure = ReplicationError(error)
                 failure.documentID = one.id
-                failure.isTransient = false
-                one.outcome = .failed(failure)
+                // What the app's function needs may be there another time.
+                one.outcome = .failed(failure.postponed)
             }
             return one
         }

@@ -70,6 +70,7 @@ package struct Reception: Sendable {
     {
         let note = resolver == nil ? nil : noteID
         var conflicts: [DocumentID] = []
+        var rules = RuleFailures()
         let outcomes = try prepared.map { item -> PutOutcome in
             switch item {
             case .refused(let outcome): return outcome
@@ -79,6 +80,7 @@ package struct Reception: Sendable {
                     return .stored
                 }
                 let outcome = try Self.insert(revision, transaction)
+                try rules.note(outcome)
                 if note != nil, case .stored = outcome,
                     try transaction.read({ try $0.recentTree(of: revision.id) })?.isConflicted
                         ?? false
@@ -90,6 +92,29 @@ package struct Reception: Sendable {
         }
         if let note, !conflicts.isEmpty { try Self.add(conflicts, to: note, transaction) }
         return outcomes
+    }
+
+    /// Rules that do not run, among those that are asked in one transaction.
+    private struct RuleFailures {
+        private var failed = 0
+        private var stored = 0
+
+        /// Takes what became of a revision.
+        ///
+        /// - Throws: The error of a rule, where that seems to run for none, or keeps the database from all others for long.
+        mutating func note(_ outcome: PutOutcome) throws {
+            guard case .failed(let error) = outcome,
+                (error.underlying as? DatabaseError)?.code == .scriptFailed
+            else {
+                stored += 1
+                return
+            }
+            failed += 1
+            guard failed > min(20, max(3, stored)) else { return }
+            var failure = error
+            failure.documentID = nil
+            throw failure
+        }
     }
 
     private enum Prepared: Sendable {
@@ -124,6 +149,11 @@ package struct Reception: Sendable {
             case .attachmentNotFound: return .needsAttachments
             case .forbidden, .invalidDocument, .invalidID, .conflict:
                 return .failed(ReplicationError(error))
+            case .scriptFailed:
+                // A rule that was too slow for one document, or whose process ended over it, may decide about the others.
+                var failure = ReplicationError(error)
+                failure.documentID = revision.id
+                return .failed(failure)
             default: throw error
             }
         }

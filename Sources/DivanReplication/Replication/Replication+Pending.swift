@@ -10,7 +10,7 @@ extension Replication {
     ///
     /// It is read from the database each time, by the checkpoint, also while the other end cannot be
     /// reached. Documents that the filter does not let through, and those that the other end refused for
-    /// good, are not pending.
+    /// good, are not pending; those at which it has only failed are.
     ///
     /// It reads all changes since the checkpoint, page by page, without blocking the calling thread. A task that
     /// is cancelled reads no further page.
@@ -23,7 +23,7 @@ extension Replication {
         var peer = LocalPeer(database)
         peer.filter = filter.function
         var since = try await start(of: peer)
-        var pending: Set<DocumentID> = []
+        var pending = try await postponedIDs(of: peer)
         while true {
             let page = try await peer.changes(ChangesRequest(since: since))
             for change in page.changes { pending.insert(change.id) }
@@ -48,6 +48,11 @@ extension Replication {
         guard direction == .push else { return 0 }
         let since = try await start(of: LocalPeer(database))?.value.uint64 ?? 0
         return Int(clamping: try database.lastSequence.subtractingSaturated(since))
+    }
+
+    /// The documents that the checkpoint passes for now.
+    private func postponedIDs(of peer: LocalPeer) async throws -> Set<DocumentID> {
+        Set(try await peer.checkpoint(Ends.id(self))?.checkpoint.postponed.map(\.id) ?? [])
     }
 
     /// How far everything is safe: what the run knows, else what the last one noted.

@@ -117,6 +117,7 @@ extension Replication {
             worker: ends.worker, isContinuous: settings.isContinuous, isResetting: isResetting,
             startingSequence: ends.startingSequence,
             checkpointInterval: settings.checkpointInterval)
+        run.postponement = settings.retry.longestDelay
         run.limits = limits
         run.counted = report.counts
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
@@ -211,10 +212,8 @@ struct Ends {
         if isPush {
             worker.pushed = settings.purgesPushed ? PushedRevisions(of: database) : nil
             worker.assumesAllNew = settings.assumesAllNew
-            if case .url = replication.remote {
-                worker.repeatedFailures = replication.repeatedFailures
-            }
         }
+        worker.repeatedFailures = replication.repeatedFailures
         self.worker = worker
     }
 

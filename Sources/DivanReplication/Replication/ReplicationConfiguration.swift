@@ -163,7 +163,8 @@ public struct ReplicationConfiguration: Sendable {
     public var customProperties: NameMap<JSONValue> = [:]
     /// Changes the properties of each document on its way, such as to encrypt some of them.
     ///
-    /// It gets `_id`, `_rev` and `_attachments` besides, and what it returns for them is passed over.
+    /// It gets `_id`, `_rev` and `_attachments` besides, and what it returns for them is passed over. A document for which it
+    /// throws is offered to it again by each later run.
     public var propertyTransformer: (@Sendable (JSONObject) throws -> JSONObject)?
     /// Ends conflicts as they arrive; pull only.
     public var conflictResolver: (any ConflictResolver)?

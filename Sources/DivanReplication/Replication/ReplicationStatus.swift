@@ -27,7 +27,8 @@ public struct ReplicationStatus: Sendable {
     /// How many documents were transferred since it was last idle; never more than `total`.
     public var transferred = 0
     /// How many documents were refused since it was last idle: the target does not accept them, or the content of
-    /// an attachment is not here. They are tried again when they change.
+    /// an attachment is not here. They are tried again when they change, and those at which an end has only failed also by
+    /// each later run, and every `retry.longestDelay`.
     public var refused = 0
     /// How many documents are to be transferred in all, as far as it is known: those that were transferred since it
     /// was last idle, and those that the target is known to lack. 0 while nothing is known.

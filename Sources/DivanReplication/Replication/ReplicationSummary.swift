@@ -15,7 +15,8 @@ public struct ReplicationSummary: Sendable {
     /// How many documents the target lacked, and has now.
     public var transferred = 0
     /// How many documents were not transferred and are not tried again until they change: the target does not
-    /// accept them, or the content of an attachment is not here.
+    /// accept them, or the content of an attachment is not here. Those at which an end has only failed count, too, and are
+    /// tried again by the next run.
     public var refused = 0
     /// The errors of documents that have not been transferred, or not completely: the newest hundred, oldest first.
     /// Each has a `documentID`.

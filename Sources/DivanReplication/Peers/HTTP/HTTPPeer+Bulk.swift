@@ -73,7 +73,7 @@ extension HTTPPeer {
             let refused = named(entry["rev"]?.string, candidates, items)
             if refused.isEmpty { isClear = false }
             for place in refused {
-                outcomes[place] = outcome(error, entry["reason"]?.string, items[place].id)
+                outcomes[place] = outcome(error, entry, items[place].id)
             }
         }
         return isClear ? outcomes : nil
@@ -88,9 +88,13 @@ extension HTTPPeer {
         }
     }
 
-    private static func outcome(_ error: String, _ reason: String?, _ id: DocumentID) -> PutOutcome
+    private static func outcome(_ error: String, _ entry: PackedValue, _ id: DocumentID)
+        -> PutOutcome
     {
         guard error != "missing_stub" else { return .needsAttachments }
-        return .failed(ReplicationError(ofDocument: id, error: error, reason: reason))
+        return .failed(
+            ReplicationError(
+                ofDocument: id, error: error, reason: entry["reason"]?.string,
+                status: entry["status"]?.int64))
     }
 }

@@ -205,7 +205,8 @@ struct PartAssembler {
         let name = error["error"]?.string ?? ""
         let isGone = name == "not_found" || name == "missing"
         let failure = ReplicationError(
-            ofDocument: id, error: name, reason: error["reason"]?.string)
+            ofDocument: id, error: name, reason: error["reason"]?.string,
+            status: error["status"]?.int64)
         whole.append(
             FetchedRevision(id: id, revision: revision, isGone ? .gone : .failed(failure)))
     }
