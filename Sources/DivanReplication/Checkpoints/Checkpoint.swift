@@ -117,6 +117,7 @@ package struct Checkpoint: Sendable, Equatable {
     /// The same checkpoint with one more saving on top.
     package func adding(_ entry: Entry) -> Checkpoint {
         var checkpoint = self
+        checkpoint.isOfKnownUser = true
         checkpoint.history.insert(entry, at: 0)
         checkpoint.thin(runID: entry.runID, at: entry.time)
         if checkpoint.history.count > Self.historyLimit {

@@ -8,7 +8,10 @@ internal import DivanModel
 /// Reads and saves the checkpoint of one run, in the order that `Checkpoint` demands.
 ///
 /// One-shot and continuous replications of the same pair share one checkpoint. Earlier versions, and Couchbase Lite 1.4,
-/// kept one for each kind: what they have left under the other ID is read, too, and counts where it is further.
+/// kept one for each kind: what they have left under the other ID is read, too, and counts where it is further. They kept
+/// one for all users of a server: the first user who replicates takes that over, and no other.
+///
+/// What a run begins after is saved under its own ID at once, where it stood under another one.
 ///
 /// A server that takes no checkpoints is no reason to fail: the next run then compares everything anew, which transfers
 /// nothing twice.
@@ -17,7 +20,8 @@ internal import DivanModel
 /// run begins and what was counted before it, and whether the server keeps checkpoints; the actor guards them.
 package actor CheckpointKeeper {
     private let id: ReplicationID
-    private let otherID: ReplicationID?
+    private let earlierIDs: [ReplicationID]
+    private let sharedIDs: Set<ReplicationID>
     private let local: any ReplicationPeer
     private let remote: any ReplicationPeer
     private let isPush: Bool
@@ -42,7 +46,8 @@ package actor CheckpointKeeper {
     ///
     /// - Parameters:
     ///   - id: The replication.
-    ///   - otherID: Where a checkpoint of the same replication may have been left by others; it is only read.
+    ///   - earlierIDs: Where a checkpoint of the same replication may have been left by earlier versions.
+    ///   - sharedIDs: Those of them that earlier versions had for all users.
     ///   - local: The database whose private UUID is in the ID.
     ///   - remote: The other end.
     ///   - isPush: Whether the local database is the source.
@@ -50,13 +55,15 @@ package actor CheckpointKeeper {
     ///   - isKept: Whether anything is read or saved at all.
     ///   - now: The time in milliseconds since 1970; only for people.
     package init(
-        _ id: ReplicationID, alsoReading otherID: ReplicationID? = nil, local: any ReplicationPeer,
+        _ id: ReplicationID, alsoReading earlierIDs: [ReplicationID] = [],
+        sharedByUsers sharedIDs: Set<ReplicationID> = [], local: any ReplicationPeer,
         remote: any ReplicationPeer, isPush: Bool,
         incarnation: String, isKept: Bool = true, now: @escaping @Sendable () -> Int64 = { 0 }
     ) {
+        self.earlierIDs = earlierIDs
+        self.sharedIDs = sharedIDs
         self.isKept = isKept
         self.id = id
-        self.otherID = otherID
         self.local = local
         self.remote = remote
         self.isPush = isPush
@@ -90,7 +97,11 @@ package actor CheckpointKeeper {
         let theirs = try await remote.checkpoint(id)
         remoteRevision = theirs?.revision
         localSession = mine?.checkpoint.history.first?.sessionID
-        guard !resetting else { return nil }
+        guard !resetting else {
+            // What a run after this one would take for further is no more to be believed.
+            for earlier in earlierIDs { try await forget(earlier) }
+            return nil
+        }
         let last = isPush ? try await local.information().updateSequence?.number : nil
         let common = Checkpoint.commonEntry(
             local: mine?.checkpoint, remote: theirs?.checkpoint, lastSequence: last)
@@ -98,7 +109,7 @@ package actor CheckpointKeeper {
         checkpoint = common.flatMap { mine?.checkpoint.upTo($0) } ?? Checkpoint()
         noteRemote(common?.sessionID)
         if common != nil { postponed.begin(with: mine?.checkpoint.postponed ?? []) }
-        let start = try await other(furtherThan: common, last) ?? common
+        let start = try await earlier(than: common, last) ?? common
         if let start {
             Log.replication.verbose(
                 "The replication with '\(remote.name)' goes on after \(start.sequence).")
@@ -106,17 +117,33 @@ package actor CheckpointKeeper {
         return start
     }
 
-    /// What both ends know under the other ID, where it is further. The remote one is asked only if that may be.
-    private func other(furtherThan entry: Checkpoint.Entry?, _ last: SequenceNumber?) async throws
+    /// What both ends know under IDs of earlier versions, where it is further. The remote one is asked only if that may be.
+    private func earlier(than common: Checkpoint.Entry?, _ last: SequenceNumber?) async throws
         -> Checkpoint.Entry?
     {
-        guard let otherID, let mine = try await local.checkpoint(otherID)?.checkpoint,
-            mine.history.first?.isFurther(than: entry) ?? false
-        else { return nil }
-        let common = Checkpoint.commonEntry(
-            local: mine, remote: try await remote.checkpoint(otherID)?.checkpoint,
-            lastSequence: last)
-        return common.flatMap { $0.isFurther(than: entry) ? $0 : nil }
+        var furthest: Checkpoint.Entry?
+        for earlier in earlierIDs {
+            let isShared = sharedIDs.contains(earlier)
+            guard let mine = try await local.checkpoint(earlier)?.checkpoint,
+                !isShared || (common == nil && !mine.isOfKnownUser),
+                mine.history.first?.isFurther(than: furthest ?? common) ?? false
+            else { continue }
+            let entry = Checkpoint.commonEntry(
+                local: mine, remote: try await remote.checkpoint(earlier)?.checkpoint,
+                lastSequence: last)
+            if let entry, entry.isFurther(than: furthest ?? common) { furthest = entry }
+        }
+        guard let furthest, common == nil, !sharedIDs.isEmpty else { return furthest }
+        try await save(furthest.sequence)
+        for shared in earlierIDs where sharedIDs.contains(shared) { try await forget(shared) }
+        return furthest
+    }
+
+    /// Takes what an ID of an earlier version says out of the local database.
+    private func forget(_ earlier: ReplicationID) async throws {
+        guard let mine = try await local.checkpoint(earlier)?.checkpoint, !mine.history.isEmpty
+        else { return }
+        _ = try await local.write(Checkpoint(), earlier, revision: nil)
     }
 
     /// The checkpoint to add to: the one that this run has saved or read, unless another run of the same replication

@@ -16,7 +16,7 @@ internal import DivanDatabase
 /// in place of `remoteURL` when there is one. Channels are the filter `sync_gateway/bychannel` with the
 /// parameter `channels`, a selector the filter `_selector` with the parameter `selector`. Credentials
 /// are taken out of the URL. Divan writes the checkpoint of a continuous replication for both kinds, and also reads that of
-/// a one-shot one. `sinceSeq`, `winningRevsOnly`, `localUser` and `remoteUser` are Divan's, and there only when they are set.
+/// a one-shot one, and without `remoteUser` those that earlier versions had for all users of a server. `sinceSeq`, `winningRevsOnly`, `localUser` and `remoteUser` are Divan's, and there only when they are set.
 package struct ReplicationID: Sendable, Hashable {
     /// 40 hexadecimal digits.
     package let text: String
@@ -47,7 +47,7 @@ package struct ReplicationID: Sendable, Hashable {
         package var winningRevisionsOnly = false
         /// In whose name the local database is used, where that is not the app's own.
         package var localUser: String?
-        /// In whose name a database of this process at the other end is used.
+        /// In whose name the other end is used: a server, or a database of this process.
         package var remoteUser: String?
 
         /// Makes settings without filters.

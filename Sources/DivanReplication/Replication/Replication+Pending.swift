@@ -59,8 +59,7 @@ extension Replication {
     private func start(of peer: LocalPeer) async throws -> RemoteSequence? {
         if let safe = report.safe { return safe }
         var newest: Checkpoint.Entry?
-        for isContinuous in [true, false] {
-            let id = Ends.id(self, isContinuous: isContinuous)
+        for id in [Ends.id(self)] + Ends.earlierIDs(self) {
             let entry = try await peer.checkpoint(id)?.checkpoint.history.first
             if let entry, entry.isFurther(than: newest) { newest = entry }
         }

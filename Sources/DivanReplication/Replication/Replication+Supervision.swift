@@ -161,8 +161,8 @@ struct Ends {
     private let isPush: Bool
     private let createsTarget: Bool
     private let createsPartitioned: Bool
-    /// The checkpoint that earlier versions had for one-shot replications alone.
-    private let otherID: ReplicationID
+    /// The checkpoints that earlier versions had.
+    private let earlierIDs: [ReplicationID]
 
     init(_ replication: Replication, _ settings: ReplicationConfiguration) throws {
         isPush = replication.direction == .push
@@ -170,7 +170,7 @@ struct Ends {
         createsPartitioned = settings.createsPartitioned
         let database = replication.database
         id = Self.id(replication)
-        otherID = Self.id(replication, isContinuous: false)
+        earlierIDs = Self.earlierIDs(replication)
         startingSequence = try Self.start(replication, settings)
         var reception = Reception(source: replication.remote.description)
         reception.removal = settings.accessRemoval
@@ -200,8 +200,10 @@ struct Ends {
             remote = try RemotePeers.make(url, settings, for: database, isPush: isPush)
         }
         let keeper = CheckpointKeeper(
-            id, alsoReading: otherID, local: near, remote: remote, isPush: isPush,
-            incarnation: database.incarnation,
+            id, alsoReading: earlierIDs,
+            sharedByUsers: Set(
+                settings.remoteUserName(replication.remote) == nil ? [] : earlierIDs),
+            local: near, remote: remote, isPush: isPush, incarnation: database.incarnation,
             isKept: settings.usesCheckpoints, now: { ReplicationClock.now })
         var worker = ReplicationWorker(
             source: isPush ? near : remote, target: isPush ? remote : near, keeper: keeper)
@@ -235,7 +237,7 @@ struct Ends {
             try await remote.create(partitioned: createsPartitioned)
         }
         var reception = local.reception
-        for note in [id, otherID].map(Self.note) {
+        for note in ([id] + earlierIDs).map(Self.note) {
             reception.noteID = note
             try await reception.resolveNoted(in: local.database)
         }
@@ -258,35 +260,6 @@ struct Ends {
                 .invalidSetting, "The starting sequence of a database here is a number.")
         }
         return sequence
-    }
-
-    /// The name of the checkpoint: that of a continuous replication, for both kinds.
-    static func id(_ replication: Replication, isContinuous: Bool = true) -> ReplicationID {
-        let settings = replication.settings
-        var made = ReplicationID.Settings(
-            localUUID: replication.database.privateUUID, remoteURL: replication.remote.identity,
-            isPush: replication.direction == .push)
-        made.remoteUUID = settings.remoteUUID ?? settings.customProperties["remoteUUID"]?.string
-        made.isContinuous = isContinuous
-        made.filter = settings.filter
-        made.filterVersion = settings.filterVersion
-        if !settings.filterParameters.isEmpty { made.filterParameters = settings.filterParameters }
-        if !settings.channels.isEmpty {
-            made.filter = "sync_gateway/bychannel"
-            made.filterParameters = [
-                "channels": .string(settings.channels.joined(separator: ","))
-            ]
-        }
-        if let selector = settings.selector {
-            made.filter = "_selector"
-            made.filterParameters = ["selector": .object(selector)]
-        }
-        if !settings.documentIDs.isEmpty { made.documentIDs = settings.documentIDs }
-        made.startingSequence = settings.startingSequence
-        made.winningRevisionsOnly = settings.winningRevisionsOnly
-        made.localUser = settings.localAccess?.user
-        made.remoteUser = settings.remoteAccess?.user
-        return ReplicationID(made)
     }
 }
 

@@ -17,18 +17,26 @@ public struct ReplicationAuthenticator: Sendable {
     /// Makes what speaks to a database's server, or gives what it made before.
     let authenticator: @Sendable (HTTPURL, any HTTPTransport) -> any HTTPAuthenticator
 
-    private init(_ fixed: any HTTPAuthenticator) { authenticator = { _, _ in fixed } }
+    /// The name that it signs in with; nil where a token says who it is.
+    var userName: String?
+
+    private init(_ fixed: any HTTPAuthenticator, name: String? = nil) {
+        authenticator = { _, _ in fixed }
+        userName = name
+    }
 
     /// Sends a name and password with each request.
     ///
     /// CouchDB takes long to check a password, so `.session` is faster there.
     public static func basic(name: String, password: String) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(BasicAuthenticator(HTTPURL.User(name: name, password: password)))
+        ReplicationAuthenticator(
+            BasicAuthenticator(HTTPURL.User(name: name, password: password)), name: name)
     }
 
     /// Logs in at `_session`, keeps the cookie, and logs in again when it has expired.
     public static func session(name: String, password: String) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(SessionAuthenticator(HTTPURL.User(name: name, password: password)))
+        ReplicationAuthenticator(
+            SessionAuthenticator(HTTPURL.User(name: name, password: password)), name: name)
     }
 
     /// Sends a token with each request.
@@ -50,7 +58,7 @@ public struct ReplicationAuthenticator: Sendable {
         userName: String, roles: [String] = [], token: String? = nil
     ) -> ReplicationAuthenticator {
         ReplicationAuthenticator(
-            ProxyAuthenticator(userName: userName, roles: roles, token: token))
+            ProxyAuthenticator(userName: userName, roles: roles, token: token), name: userName)
     }
 
     /// Logs in by OpenID Connect, as Sync Gateway offers it, with the app showing the login page.

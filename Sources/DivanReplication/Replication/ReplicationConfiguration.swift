@@ -153,7 +153,8 @@ public struct ReplicationConfiguration: Sendable {
     public var allowsHTTP2 = false
     /// How long to wait for the server.
     public var timeouts = HTTPTimeouts()
-    /// What identifies the other end in checkpoints, whatever its address.
+    /// What identifies the other end in checkpoints, whatever its address. Where several users of a server that shows each other
+    /// documents share the database, and sign in with tokens, cookies or certificates, give each another one.
     public var remoteUUID: String?
     /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),
     /// `connection_timeout` (seconds), `websocket` (false: never by itself), `remoteUUID`, `purgePushed`, `allNew`,

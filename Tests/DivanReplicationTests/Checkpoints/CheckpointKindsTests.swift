@@ -208,4 +208,49 @@ import Testing
         }
         #expect(losses > 0)
     }
+
+    @Test func `a reset that breaks off goes on from what it has saved itself`() async throws {
+        try fill(0..<4)
+        let isBroken = Mutex<DocumentID?>(nil)
+        let server = try CouchStandIn(there).serve { [there] request, connection in
+            guard request.target.contains("_bulk_get"), text(request.body).contains("d3"),
+                let saved = isBroken.withLock({ $0 })
+            else { return false }
+            // Not before both ends have saved what came until now.
+            eventually { ((try? there.localDocument(saved)) ?? nil) != nil }
+            isBroken.withLock { $0 = nil }
+            connection.respond(status: 503)
+            return true
+        }
+        defer { server.stop() }
+        let plain = here.makePullReplication(from: server.databaseURL)
+        try await plain.run()
+        try moveToOneShot(plain, server)
+        try forget("d0")
+        try forget("d3")
+        isBroken.withLock { $0 = DocumentID(plain.checkpointID) }
+        let again = here.makePullReplication(from: server.databaseURL) { settings in
+            settings.customProperties["reset"] = true
+            settings.revisionsPerFetch = 1
+            settings.changesPerPage = 1
+            settings.checkpointInterval = .milliseconds(1)
+            settings.retry.firstDelay = .milliseconds(1)
+        }
+        try fill(4..<5)
+        try await again.run()
+        #expect(again.runCount == 2)
+        #expect(try here.documentCount == 5)
+    }
+
+    /// Lets the checkpoint of a pull from a URL be one that an earlier version made for a one-shot one.
+    private func moveToOneShot(_ pull: Replication, _ server: LoopbackServer) throws {
+        let old = ReplicationID(
+            .init(localUUID: here.privateUUID, remoteURL: server.databaseURL, isPush: false))
+        let new = DocumentID(pull.checkpointID)
+        for database in [here, there] {
+            let document = try #require(try database.localDocument(new))
+            try database.putLocalDocument(old.localDocumentID, document)
+            try database.deleteLocalDocument(new)
+        }
+    }
 }
