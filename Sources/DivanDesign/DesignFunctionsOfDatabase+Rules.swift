@@ -15,7 +15,7 @@ extension DesignFunctionsOfDatabase {
         let functions = try functions(of: document, database)
         let filter = names.view
         return { document, parameters in
-            let request: JSONObject = ["query": .object(parameters)]
+            let request: JSONObject = ["query": .object(ScriptText.query(parameters))]
             return try functions.passes([document], through: filter, request)[0]
         }
     }

@@ -112,7 +112,7 @@ package struct DesignTrial: Sendable {
         for caller: DesignCaller
     ) throws -> Bool {
         let request: JSONObject = [
-            "query": .object(query), "userCtx": .object(caller.user),
+            "query": .object(ScriptText.query(query)), "userCtx": .object(caller.user),
             "secObj": .object(try caller.security()),
         ]
         return try functions.passes([document], through: name, request)[0]

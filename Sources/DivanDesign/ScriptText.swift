@@ -6,6 +6,17 @@ package import DivanModel
 
 /// What scripts are told, as JSON text.
 package enum ScriptText {
+    /// Parameters of a filter as scripts have them in `req.query`: as texts, as if they had stood in a URL, whichever way
+    /// they came. Only of those by which views are asked JSON is read.
+    static func query(_ parameters: JSONObject) -> JSONObject {
+        var query: JSONObject = [:]
+        for (name, value) in parameters {
+            let isJSON = ["key", "startkey", "endkey"].contains(name)
+            query[name] = isJSON ? value : .string(value.parameterText)
+        }
+        return query
+    }
+
     /// Appends a document as scripts see it: its properties with those that CouchDB adds.
     ///
     ///     {"_id":"a","_rev":"2-…","_deleted":true,"name":"Ann","_attachments":{…},"_revisions":{…},"_conflicts":[…]}

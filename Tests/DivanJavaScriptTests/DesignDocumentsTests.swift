@@ -279,6 +279,29 @@ struct DesignDocumentsTests {
         #expect(throws: DatabaseError.self) { try database.changes(filter: "p/older") }
     }
 
+    @Test func `a filter gets its parameters as texts, as CouchDB gives them`() throws {
+        try people()
+        try design(
+            "p",
+            [
+                "filters": [
+                    "texts": """
+                    function(doc, req) {
+                        var q = req.query;
+                        return q.n === '7' && q.d === '2.5' && q.b === 'true' && q.z === 'null'
+                            && q.l === '[1,"a"]' && q.t === 'é' && q.key === 7;
+                    }
+                    """
+                ]
+            ])
+        let changes = try database.changes(
+            filter: "p/texts",
+            parameters: [
+                "n": 7, "d": 2.5, "b": true, "z": .null, "l": [1, "a"], "t": "é", "key": 7,
+            ])
+        #expect(changes.changes.map(\.id) == ["ann", "bob", "cid", "_design/p"])
+    }
+
     @Test func `a validation function is asked about saves and arrivals, if the app says so`()
         throws
     {

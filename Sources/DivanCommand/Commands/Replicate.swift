@@ -3,6 +3,7 @@
 internal import Divan
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanReplication
 internal import FoundationEssentials
 
 extension Command {
@@ -124,6 +125,9 @@ enum ReplicationOptions {
                 throw UsageError("--header takes NAME: VALUE, such as \"X-Team: 7\".")
             }
             let value = text[text.index(after: colon)...].drop { $0 == " " }
+        if let problem = FilterParameters.problem(settings.filterParameters) {
+            throw UsageError("--param: \(problem)")
+        }
             settings.headers[String(text[..<colon])] = String(value)
         }
         if let trust = try trust(invocation) { settings.trust = trust }

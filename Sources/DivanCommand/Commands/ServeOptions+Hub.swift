@@ -68,6 +68,9 @@ extension ServeOptions {
             let (key, value) = try JSONInput.assignment(text, option: "hub-param")
             hub.filterParameters[key] = value
         }
+        if let problem = FilterParameters.problem(hub.filterParameters) {
+            throw UsageError("--hub-param: \(problem)")
+        }
         if let text = arguments.string("hub-selector") {
             hub.selector = try JSONInput.object(Array(text.utf8), name: "--hub-selector")
         }

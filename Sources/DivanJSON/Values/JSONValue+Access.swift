@@ -33,6 +33,9 @@ extension JSONValue {
     /// The text, or `nil` for anything else.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
 
+    /// What the value is as a parameter in a URL's query: a text itself, anything else as JSON.
+    package var parameterText: String { string ?? JSONWriter.string(self) }
+
     /// The elements, or `nil` for anything but an array.
     public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
 

@@ -19,7 +19,7 @@ struct EdgeRules: Sendable {
     /// Reads a hub.
     ///
     /// - Throws: `DatabaseError` with code `.invalidName` when the address or a pattern is wrong, and `.invalidQuery` for a
-    ///   selector or filter.
+    ///   selector, a filter or one of its parameters.
     init(_ hub: ListenerHub) throws {
         self.hub = hub
         guard let url = try? HTTPURL(typed: hub.url), url.query == nil else {
@@ -49,6 +49,9 @@ struct EdgeRules: Sendable {
         guard hub.filter == nil || hub.selector == nil else {
             throw DatabaseError(
                 .invalidQuery, "A filter and a selector exclude each other; leave out one of them.")
+        }
+        if let problem = FilterParameters.problem(hub.filterParameters) {
+            throw DatabaseError(.invalidQuery, problem)
         }
         if let selector = hub.selector { _ = try DocumentSelector(json: .object(selector)) }
     }

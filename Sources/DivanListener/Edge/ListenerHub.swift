@@ -44,7 +44,7 @@ public struct ListenerHub: Sendable {
     /// The name of a filter of the hub's design documents, which chooses what comes from there. All that is made at the
     /// edge goes to the hub in any case.
     public var filter: String?
-    /// What the filter gets besides each document.
+    /// What the filter gets besides each document; see `ReplicationConfiguration.filterParameters`.
     public var filterParameters: JSONObject = [:]
     /// A selector that chooses what comes from the hub, in place of a filter.
     public var selector: JSONObject?

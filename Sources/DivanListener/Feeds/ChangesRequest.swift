@@ -6,6 +6,7 @@ internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
 internal import DivanQuery
+internal import DivanReplication
 
 /// What a request for `_changes` asks.
 struct ChangesRequest: Sendable {
@@ -169,6 +170,9 @@ enum ChangesFilter: Sendable {
             let function = try call.filter(name)
             var parameters: JSONObject = body
             for (key, value) in query.items { parameters[key] = .string(value) }
+            // Another Divan says which of its values are no texts.
+            FilterParameters.restoreTypes(
+                of: &parameters, naming: call.headers[FilterParameters.typedField])
             self = .function(function, parameters, named: name)
         }
     }

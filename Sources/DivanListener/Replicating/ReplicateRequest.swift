@@ -71,16 +71,7 @@ struct ReplicateRequest: Sendable {
         settings.isContinuous = try Self.flag(body, "continuous")
         settings.createTarget = try Self.flag(body, "create_target")
         settings.createsPartitioned = try Self.createsPartitioned(body)
-        if let filter = body["filter"] {
-            guard let name = filter.string else { throw Self.malformed("filter", "a string") }
-            settings.filter = name
-        }
-        if let parameters = body["query_params"] {
-            guard let object = parameters.object else {
-                throw Self.malformed("query_params", "an object")
-            }
-            settings.filterParameters = object
-        }
+        try Self.readFilter(body, &settings)
         if let selector = body["selector"] {
             guard let object = selector.object else {
                 throw Self.malformed("selector", "an object")
@@ -118,6 +109,21 @@ struct ReplicateRequest: Sendable {
     }
 
     // MARK: - Parts
+
+    /// Reads the filter and its parameters, which mean nothing without one, as in CouchDB.
+    private static func readFilter(
+        _ body: JSONObject, _ settings: inout ReplicationConfiguration
+    ) throws {
+        let parameters = body["query_params"] ?? [:]
+        guard let object = parameters.object else { throw malformed("query_params", "an object") }
+        guard let filter = body["filter"] else { return }
+        guard let name = filter.string else { throw malformed("filter", "a string") }
+        settings.filter = name
+        settings.filterParameters = object
+        if let problem = FilterParameters.problem(object) {
+            throw HTTPFailure.badRequest("`query_params`: \(problem)")
+        }
+    }
 
     /// An end: a name, a URL, or an object with `url`, `headers` and `auth`; and what is shown at one that is here.
     private static func end(

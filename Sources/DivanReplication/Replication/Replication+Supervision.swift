@@ -14,13 +14,14 @@ extension Replication {
     func supervise(_ stop: StopSignal) async {
         tellBeginning()
         // What no try can mend is told at once.
-        if case .url(let url) = remote {
-            do {
+        do {
+            try FilterParameters.check(settings.filterParameters)
+            if case .url(let url) = remote {
                 _ = try RemotePeers.address(url, settings)
                 _ = try RemotePeers.headers(settings)
-            } catch {
-                return end(ReplicationError(error))
             }
+        } catch {
+            return end(ReplicationError(error))
         }
         var retries = RetryCount(settings.retry, isContinuous: settings.isContinuous)
         var isResetting = settings.customProperties["reset"]?.bool ?? false

@@ -96,7 +96,8 @@ public struct ReplicationConfiguration: Sendable {
     public var createsPartitioned = false
     /// The name of a filter: registered with the source database, or known to the server.
     public var filter: String?
-    /// What the filter gets besides each document.
+    /// What the filter gets besides each document. A parameter cannot have a name that the changes feed uses itself, such
+    /// as `since` or `limit`: the replication then ends with `.invalidSetting`.
     public var filterParameters: JSONObject = [:]
     /// Channels of a Sync Gateway; pull only, and in place of `filter`.
     public var channels: [String] = []

@@ -55,6 +55,7 @@ import Testing
             ),
             (address + ["--hub-interval", "0"], "--hub-interval takes seconds"),
             (address + ["--hub-param", "a"], "--hub-param takes KEY=JSON"),
+            (address + ["--hub-param", "since=1"], "--hub-param: The parameter 'since'"),
             (address + ["--hub-selector", "[]"], "--hub-selector"),
             (address + ["--hub-pin", "abc"], "needs TLS"),
             (address + ["--read-only"], "--hub and --read-only do not go together"),

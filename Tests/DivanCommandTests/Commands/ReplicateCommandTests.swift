@@ -43,6 +43,9 @@ struct ReplicateCommandTests {
         #expect(try tool.run("replicate", "none.divan", "b.divan").status == 3)
         #expect(try tool.run("replicate", "a", "b", "--filter", "unknown").status == 6)
         #expect(try tool.run("replicate", "a", "b", "--header", "nocolon").status == 2)
+        let taken = try tool.run("replicate", "a", "b", "--filter", "f", "--param", "limit=5")
+        #expect(taken.status == 2)
+        #expect(taken.err.contains("'limit'"))
     }
 
     /// A server that has a database, and answers for its changes with this.

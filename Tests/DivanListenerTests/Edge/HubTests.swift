@@ -210,6 +210,9 @@ import Testing
         var both = ListenerHub("http://h", databases: ["a"])
         (both.filter, both.selector) = ("d/f", [:])
         #expect(throws: DatabaseError.self) { _ = try EdgeRules(both) }
+        var taken = ListenerHub("http://h", databases: ["a"])
+        (taken.filter, taken.filterParameters) = ("d/f", ["since": "2020"])
+        #expect(throws: DatabaseError.self) { _ = try EdgeRules(taken) }
         #expect(throws: (any Error).self) {
             _ = try EdgeHost { $0.hub = ListenerHub("nothing", databases: ["a"]) }
         }

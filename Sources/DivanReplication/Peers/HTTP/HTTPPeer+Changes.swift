@@ -121,7 +121,10 @@ extension HTTPPeer {
             }
         }
         var wire = WireRequest(.get, "_changes")
-        wire.query = options.map { ($0.name, $0.value.string ?? JSONWriter.string($0.value)) }
+        wire.query = options.map { ($0.name, $0.value.parameterText) }
+        if let names = FilterParameters.typedNames(feed.parameters) {
+            wire.headers.add(FilterParameters.typedField, names)
+        }
         if var body {
             for option in options { body[option.name] = option.value }
             wire.method = .post

@@ -87,12 +87,11 @@ extension HTTPPeer {
 
     /// Opens a WebSocket, as Sync Gateway has it: what is wanted goes as the first message.
     private func openMessages(_ since: RemoteSequence) async throws -> LiveFeed? {
-        var options: JSONObject = [
-            "since": since.value, "style": .string(feed.style),
-            "heartbeat": .integer(feed.heartbeatMilliseconds),
-        ]
+        var options = feed.parameters
+        options["since"] = since.value
+        options["style"] = .string(feed.style)
+        options["heartbeat"] = .integer(feed.heartbeatMilliseconds)
         if let filter = feed.filter { options["filter"] = .string(filter) }
-        for (key, value) in feed.parameters { options[key] = value }
         var wire = WireRequest(.get, "_changes", query: [("feed", "websocket")])
         wire.longestSilence = silence
         guard
