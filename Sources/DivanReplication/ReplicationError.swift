@@ -45,6 +45,9 @@ public struct ReplicationError: Error, Sendable {
         /// An attachment is too large for the other end; its document has gone without it. See
         /// ``OversizedAttachments``.
         case attachmentTooLarge
+        /// A conflict that has arrived is still there, since the `conflictResolver` threw, or what it made cannot be
+        /// stored; `underlying` says why. The next run tries again.
+        case conflictUnresolved
         /// A setting makes no sense, such as a filter that is not registered, or not there at the other end.
         case invalidSetting
         /// The local database failed; `underlying` says how.
@@ -143,6 +146,15 @@ extension ReplicationError {
             .server,
             "What the replication waited for was cancelled, though the replication was not stopped: perhaps a closure of the app.",
             isTransient: true, underlying: cause)
+    }
+
+    /// A conflict that a resolver could not end. What it threw may have content of the document, so it is not part of
+    /// the sentence.
+    static func unresolved(_ id: DocumentID, _ error: any Error) -> ReplicationError {
+        ReplicationError(
+            .conflictUnresolved,
+            "The conflict of '\(id)' is still there, since the resolver failed; the next run tries again.",
+            documentID: id, isTransient: true, underlying: error)
     }
 
     /// Takes any error as one of a replication.

@@ -4,6 +4,7 @@ package import DivanDatabase
 internal import DivanJSON
 internal import DivanLogging
 package import DivanModel
+internal import Synchronization
 
 /// What becomes of a document that the other end no longer lets this one see.
 ///
@@ -21,8 +22,9 @@ public enum AccessRemoval: Sendable, Hashable {
 ///
 /// Conflicts that they make are ended by a resolver, if there is one. Its decision cannot be part of the
 /// transaction that stores the revisions, since it is the app's code; so the documents to decide about
-/// are noted in that transaction, in the local document `_divan/pull-conflicts-<ID>`, and the note is
-/// emptied as they are resolved. A crash in between loses nothing: the next run begins with the note.
+/// are noted in that transaction, in the local document `_divan/pull-conflicts-<ID>`, and leave the note
+/// as they are resolved. A crash in between loses nothing: the next run begins with the note. So it does with
+/// those that the resolver could not end, which are told of, and tried once in a run.
 package struct Reception: Sendable {
     /// What changes give as their source: the other end's name.
     package var source: String
@@ -36,6 +38,13 @@ package struct Reception: Sendable {
     package var isDeferring = false
     /// In whose name the database's rules are asked; nil for the app's own.
     package var author: PeerAuthor?
+
+    /// Is told what a resolver has made of a conflict: nil, or why it is still there.
+    package var tellOfConflict: (@Sendable (DocumentID, ReplicationError?) -> Void)?
+    /// The conflicts that were tried in this run.
+    private let tried = TriedConflicts()
+    /// So many conflicts that were tried in vain stay in the note; of others the app was told.
+    package var noteLimit = 10_000
 
     /// Makes a reception without a resolver.
     package init(source: String) { self.source = source }
@@ -90,7 +99,11 @@ package struct Reception: Sendable {
                 return outcome
             }
         }
-        if let note, !conflicts.isEmpty { try Self.add(conflicts, to: note, transaction) }
+        if let note, !conflicts.isEmpty {
+            // Of what has changed a resolver may think otherwise.
+            tried.forget(conflicts)
+            try Self.add(conflicts, to: note, transaction)
+        }
         return outcomes
     }
 
@@ -176,36 +189,54 @@ package struct Reception: Sendable {
 
     /// Ends the conflicts that are noted, those of an earlier run too.
     ///
-    /// A conflict that the resolver cannot end stays, is logged, and is not asked about again before
-    /// the document changes. One whose end could not be stored for now stays noted: it is tried again by the next run, and
-    /// with the next conflict that arrives.
+    /// A conflict that the resolver cannot end stays, is told of, and stays noted for the next run. In this one it is
+    /// not tried again unless another revision of the document arrives. One whose end could not be stored for now is tried
+    /// again with the next conflict that arrives, too.
     ///
     /// - Parameter database: Where the conflicts are.
-    /// - Returns: Why the last one of those that stay noted could not be ended; nil where none does.
-    /// - Throws: `DatabaseError`.
+    /// - Returns: Why the last one of those could not be ended whose end could not be stored for now; nil where there is none.
+    /// - Throws: `DatabaseError` when the database fails as a whole, with what was not tried still noted.
     @discardableResult
     package func resolveNoted(in database: Database) async throws -> DatabaseError? {
         guard let resolver else { return nil }
         let note = noteID
         return try await database.background {
-            let ids = Self.noted(try database.localDocument(note))
+            let ids = tried.new(of: Self.noted(try database.localDocument(note)))
             guard !ids.isEmpty else { return nil }
-            var (ended, given): (Set<DocumentID>, Set<DocumentID>) = ([], [])
+            var ended: Set<DocumentID> = []
             var delay: DatabaseError?
             for id in ids {
-                do {
-                    try database.resolveConflicts(of: id) { try resolver.resolve($0) }
+                guard let error = resolve(id, by: resolver, in: database) else {
                     ended.insert(id)
-                } catch {
-                    Log.replication.warning(
-                        "The conflict of document '\(id)' in the database '\(database.name)' could not "
-                            + "be resolved: \(Log.words(of: error))")
-                    if let error = try Self.delay(error) { delay = error } else { given.insert(id) }
+                    continue
+                }
+                if let error = try Self.delay(error) {
+                    delay = error
+                    tried.forget([id])
+                } else {
+                    tellOfConflict?(id, .unresolved(id, error))
                 }
             }
-            try database.write { try Self.remove(ended, given, from: note, $0) }
+            try forget(ended, in: note, of: database)
             return delay
         }
+    }
+
+    /// Ends one conflict.
+    ///
+    /// - Returns: What prevents that; nil when it is over.
+    private func resolve(
+        _ id: DocumentID, by resolver: any ConflictResolver, in database: Database
+    ) -> (any Error)? {
+        do { try database.resolveConflicts(of: id) { try resolver.resolve($0) } } catch {
+            Log.replication.warning(
+                "The conflict of document '\(id)' in the database '\(database.name)' could not "
+                    + "be resolved: \(Log.words(of: error))")
+            return error
+        }
+        tried.forget([id])
+        tellOfConflict?(id, nil)
+        return nil
     }
 
     /// The error that keeps a conflict from being ended for now; nil for one that would come again.
@@ -220,22 +251,40 @@ package struct Reception: Sendable {
         }
     }
 
-    /// Takes documents out of the note, unless another run has brought a new conflict of one that was just ended.
-    private static func remove(
-        _ ended: Set<DocumentID>, _ given: Set<DocumentID>, from note: DocumentID,
-        _ transaction: borrowing WriteTransaction
-    ) throws {
-        let noted = noted(try transaction.read { try $0.localDocument(note) })
-        let left = try noted.filter { id in
-            guard ended.contains(id) else { return !given.contains(id) }
-            return try transaction.read { try $0.recentTree(of: id) }?.isConflicted ?? false
-        }
-        guard left.count < noted.count else { return }
-        if left.isEmpty {
-            try transaction.deleteLocalDocument(note)
-        } else {
-            try transaction.putLocalDocument(
-                note, ["ids": .array(left.map { .string($0.text) })])
+    /// Takes conflicts that are over out of the note, unless another run has brought a new one of the document, and of the
+    /// others the latest, where these are too many.
+    private func forget(_ ended: Set<DocumentID>, in note: DocumentID, of database: Database) throws
+    {
+        try database.write { transaction in
+            let noted = Self.noted(try transaction.read { try $0.localDocument(note) })
+            let open = try noted.filter { id in
+                guard ended.contains(id) else { return true }
+                return try transaction.read { try $0.recentTree(of: id) }?.isConflicted ?? false
+            }
+            let left = open.prefix(noteLimit)
+            guard left.count < noted.count else { return }
+            tried.forget(Array(open.dropFirst(noteLimit)))
+            if left.isEmpty {
+                try transaction.deleteLocalDocument(note)
+            } else {
+                try transaction.putLocalDocument(
+                    note, ["ids": .array(left.map { .string($0.text) })])
+            }
         }
     }
+}
+
+/// The conflicts that a run has tried to end, so that it tries none without end.
+///
+/// State: the IDs, guarded by the mutex; those of conflicts that are over are not kept.
+private final class TriedConflicts: Sendable {
+    private let ids = Mutex<Set<DocumentID>>([])
+
+    /// Those that were not tried yet, which from now on they are.
+    func new(of noted: [DocumentID]) -> [DocumentID] {
+        ids.withLock { ids in noted.filter { ids.insert($0).inserted } }
+    }
+
+    /// Lets conflicts be tried again.
+    func forget(_ done: [DocumentID]) { ids.withLock { $0.subtract(done) } }
 }

@@ -2,7 +2,7 @@
 
 internal import DivanModel
 
-/// The errors of documents that have not come so far, of which the newest is a replication's last error.
+/// The errors of documents that have not come so far, or are still in conflict, of which the newest is a replication's last error.
 ///
 /// An error goes when its document comes. One that was only for now goes also when a run has brought
 /// everything else and does not tell of it again: the document is gone then, or came by another way.
@@ -44,6 +44,13 @@ struct DocumentErrors: Sendable {
         return true
     }
 
+    /// Notes that a document has no conflict any more.
+    ///
+    /// - Returns: Whether that changes anything.
+    mutating func resolved(_ id: DocumentID) -> Bool {
+        errors[id]?.error.code == .conflictUnresolved && remove(id)
+    }
+
     /// Notes that another run begins, which tells of documents that fail again.
     mutating func beginRun() {
         doubtful = Set(errors.filter { $0.value.error.isTransient }.keys)
@@ -57,6 +64,8 @@ struct DocumentErrors: Sendable {
     /// A revision has come: that one, or one that may descend from it. Another leaf is not it.
     private mutating func came(_ report: ReplicationEngine.Report) -> Bool {
         guard !errors.isEmpty, let failure = errors[report.id] else { return false }
+        // The revision that makes a conflict has come, too; the resolver tells when that is over.
+        if failure.error.code == .conflictUnresolved { return false }
         if let failed = failure.revision, let revision = report.revision, failed != revision,
             revision.generation <= failed.generation
         {

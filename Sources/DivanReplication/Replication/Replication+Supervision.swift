@@ -179,6 +179,7 @@ struct Ends {
         reception.isDeferring = !isPush && !settings.downloadsAttachments
         reception.noteID = Self.note(id)
         reception.author = settings.localAuthor
+        reception.tellOfConflict = { [weak replication] in replication?.takeConflict(of: $0, $1) }
         var local = LocalPeer(database, reception: reception)
         let filter = try SourceFilter(settings, isPush ? database : replication.remote.database)
         if isPush {

@@ -380,6 +380,15 @@ public final class Replication: Sendable {
         }
     }
 
+    /// Takes what the resolver has made of a conflict: nil, or why it is still there.
+    func takeConflict(of id: DocumentID, _ error: ReplicationError?) {
+        if let error { return take([ReplicationEngine.Report(id: id, error: error)]) }
+        let (hasChanged, newest) = state.withLock { state in
+            (state.documentErrors.resolved(id), state.documentErrors.newest)
+        }
+        if hasChanged { update { $0.error = newest } }
+    }
+
     private var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Notes that it has ended.

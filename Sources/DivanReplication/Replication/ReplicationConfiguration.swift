@@ -168,7 +168,8 @@ public struct ReplicationConfiguration: Sendable {
     /// It gets `_id`, `_rev` and `_attachments` besides, and what it returns for them is passed over. A document for which it
     /// throws is offered to it again by each later run.
     public var propertyTransformer: (@Sendable (JSONObject) throws -> JSONObject)?
-    /// Ends conflicts as they arrive; pull only.
+    /// Ends conflicts as they arrive; pull only. What it throws makes the conflict an error of its document,
+    /// `.conflictUnresolved`, and each run tries once again.
     public var conflictResolver: (any ConflictResolver)?
     /// What becomes of documents that the other end no longer lets this one see; pull only.
     public var accessRemoval = AccessRemoval.purge

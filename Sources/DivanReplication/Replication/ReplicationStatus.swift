@@ -67,6 +67,7 @@ public struct ReplicatedDocument: Sendable {
     public var isAccessRemoved = false
     /// Whether it went to the other end.
     public var isPush: Bool
-    /// Why it was not transferred, or with `.attachmentTooLarge` not whole; nil when it was.
+    /// Why it was not transferred, or with `.attachmentTooLarge` not whole, or with `.conflictUnresolved` still is in
+    /// conflict, which is told of besides its arrival; nil when all is well.
     public var error: ReplicationError?
 }

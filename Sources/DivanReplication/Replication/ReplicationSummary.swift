@@ -18,7 +18,8 @@ public struct ReplicationSummary: Sendable {
     /// accept them, or the content of an attachment is not here. Those at which an end has only failed count, too, and are
     /// tried again by the next run.
     public var refused = 0
-    /// The errors of documents that have not been transferred, or not completely: the newest hundred, oldest first.
+    /// The errors of documents that have not been transferred, or not completely, and of conflicts that the resolver did
+    /// not end (`.conflictUnresolved`): the newest hundred, oldest first.
     /// Each has a `documentID`.
     public var documentErrors: [ReplicationError] = []
 }
