@@ -80,6 +80,10 @@ enum ReplicationOptions {
                 "Give up when another try would begin later than that after the first failure; 300 is the default."
             ),
             .flag("create-target", nil, "Make the target behind a URL when it is missing."),
+            .flag(
+                "reset", nil,
+                "Begin at the beginning, and try again what was refused; what is there is only compared."
+            ),
             .value("filter", nil, "NAME", "Only what a filter of the server lets through."),
             .value(
                 "param", nil, "KEY=JSON", "A parameter of the filter; may be given again.",
@@ -110,6 +114,7 @@ enum ReplicationOptions {
         var settings = ReplicationConfiguration()
         settings.isContinuous = arguments.flag("continuous")
         settings.createTarget = arguments.flag("create-target")
+        settings.resetsCheckpoint = arguments.flag("reset")
         if let seconds = try arguments.count("patience") {
             settings.retry.patience = .seconds(seconds)
         }
@@ -120,14 +125,14 @@ enum ReplicationOptions {
             let (key, value) = try JSONInput.assignment(text, option: "param")
             settings.filterParameters[key] = value
         }
+        if let problem = FilterParameters.problem(settings.filterParameters) {
+            throw UsageError("--param: \(problem)")
+        }
         for text in arguments.strings("header") {
             guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
                 throw UsageError("--header takes NAME: VALUE, such as \"X-Team: 7\".")
             }
             let value = text[text.index(after: colon)...].drop { $0 == " " }
-        if let problem = FilterParameters.problem(settings.filterParameters) {
-            throw UsageError("--param: \(problem)")
-        }
             settings.headers[String(text[..<colon])] = String(value)
         }
         if let trust = try trust(invocation) { settings.trust = trust }

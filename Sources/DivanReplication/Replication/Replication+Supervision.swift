@@ -24,7 +24,7 @@ extension Replication {
             return end(ReplicationError(error))
         }
         var retries = RetryCount(settings.retry, isContinuous: settings.isContinuous)
-        var isResetting = settings.customProperties["reset"]?.bool ?? false
+        var isResetting = settings.withOldNames.resetsCheckpoint
         let countsStored = !settings.withOldNames.assumesAllNew
         var lastSaved: RemoteSequence?
         while true {

@@ -112,6 +112,9 @@ public struct ReplicationConfiguration: Sendable {
     public var winningRevisionsOnly = false
     /// Whether both ends keep how far it came. Without that each run compares everything anew.
     public var usesCheckpoints = true
+    /// Whether the first run after each start begins at the beginning, whatever the checkpoint says, and so tries again
+    /// all that was refused. What both ends have is only compared. Set it for once, not for good.
+    public var resetsCheckpoint = false
     /// How a continuous pull waits for changes.
     public var changesFeed = ChangesFeedMode.automatic
     /// Whether a pull brings the content of attachments along with their documents. Without that the documents say
@@ -159,7 +162,7 @@ public struct ReplicationConfiguration: Sendable {
     public var remoteUUID: String?
     /// Settings by the names that Couchbase Lite 1.x had: `heartbeat` and `poll` (milliseconds),
     /// `connection_timeout` (seconds), `websocket` (false: never by itself), `remoteUUID`, `purgePushed`, `allNew`,
-    /// `attachments` (false: they come later), and `reset`, which makes the first run begin at the beginning. Others
+    /// `attachments` (false: they come later), and `reset` for `resetsCheckpoint`. Others
     /// are kept and mean nothing; so does `trust_reachability`, since every replication tries, whatever the system
     /// says of the network.
     public var customProperties: NameMap<JSONValue> = [:]
@@ -202,6 +205,7 @@ extension ReplicationConfiguration {
     var withOldNames: ReplicationConfiguration {
         var settings = self
         if customProperties["purgePushed"]?.bool ?? false { settings.purgesPushed = true }
+        if customProperties["reset"]?.bool ?? false { settings.resetsCheckpoint = true }
         if customProperties["allNew"]?.bool ?? false { settings.assumesAllNew = true }
         if customProperties["attachments"]?.bool == false { settings.downloadsAttachments = false }
         return settings

@@ -48,6 +48,17 @@ struct ReplicateCommandTests {
         #expect(taken.err.contains("'limit'"))
     }
 
+    @Test func `--reset begins at the beginning, and compares what is there`() throws {
+        try tool.run("put", "a.divan", "one", "{}")
+        try tool.run("replicate", "a.divan", "b.divan")
+        try tool.run("purge", "b.divan", "one")
+        try tool.run("replicate", "a.divan", "b.divan")
+        #expect(try tool.run("get", "b.divan", "one").status == 3)
+        let result = try tool.run("replicate", "a.divan", "b.divan", "--reset")
+        #expect(result.err.contains("Replicated 1 document"))
+        #expect(try tool.run("get", "b.divan", "one").status == 0)
+    }
+
     /// A server that has a database, and answers for its changes with this.
     private func server(
         changes status: Int, _ headers: [(String, String)], _ body: String

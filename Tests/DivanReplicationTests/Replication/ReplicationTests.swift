@@ -112,13 +112,18 @@ import Testing
         #expect(second.changesCount == 1)
     }
 
-    @Test func `a run that is reset begins at the beginning`() async throws {
+    @Test(arguments: [false, true])
+    func `a run that is reset begins at the beginning`(byOldName: Bool) async throws {
         try fill(here, 5)
         let push = here.makePushReplication(to: there)
         push.start()
         await push.waitUntilEnded()
         let summary = try await here.makePushReplication(to: there) {
-            $0.customProperties["reset"] = true
+            if byOldName {
+                $0.customProperties["reset"] = true
+            } else {
+                $0.resetsCheckpoint = true
+            }
         }.run()
         #expect(summary.examined == 5)
         #expect(summary.transferred == 0)
