@@ -12,11 +12,15 @@ extension DocumentID {
     /// let id = DocumentID(partition: "sensor-1", "2026-11-27")      // "sensor-1:2026-11-27"
     /// ```
     ///
+    /// A name that breaks the rules makes an ID that is refused: one with a colon, too, which would name another
+    /// partition, gets an underscore in front.
+    ///
     /// - Parameters:
     ///   - partition: The name of the partition.
     ///   - rest: What stands behind the colon.
     public init(partition: String, _ rest: String) {
-        self.init("\(partition):\(rest)")
+        let mark = partition.utf8.contains(Self.colon) ? "_" : ""
+        self.init("\(mark)\(partition):\(rest)")
     }
 
     /// The partition that the document belongs to in a partitioned database: what stands before the first colon.

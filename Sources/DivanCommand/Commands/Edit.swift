@@ -37,7 +37,10 @@ extension Command {
             throw UsageError("A local document is changed with \"divan put\".")
         }
         // A missing document gets its own sentence before an update would fail.
-        _ = try invocation.document(id, in: database)
+        let before = try invocation.document(id, in: database).properties
+        guard try changes.isAnyDue(in: before) else {
+            return invocation.output.remark("Nothing was changed.")
+        }
         let saved = try database.update(id) { document in
             var properties = document.properties
             try changes.apply(to: &properties)
@@ -69,6 +72,16 @@ struct PropertyChanges: Sendable {
             throw UsageError("\"\(key)\" is not a JSON pointer.")
         }
         return pointer.tokens
+    }
+
+    /// Whether there is something to do: a property to be set, or one to be removed that is there.
+    ///
+    /// - Throws: As `apply(to:)`.
+    func isAnyDue(in properties: JSONObject) throws(CommandFailure) -> Bool {
+        if changes.contains(where: { $0.value != nil }) { return true }
+        var left = properties
+        try apply(to: &left)
+        return left != properties
     }
 
     /// - Throws: `CommandFailure` where a path leads through something that is no object.

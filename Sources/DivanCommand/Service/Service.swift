@@ -63,6 +63,8 @@ final class Service {
                 "The service manager hands over \(supervisor.sockets.count) sockets; give divan one."
             )
         }
+        let path = directory.path(percentEncoded: false)
+        let isMissing = !Files.exists(path)
         var options = try ServeOptions.read(invocation, directory)
         options.scripts = try JavaScriptOptions.servingRuntimes(invocation)
         var managerOptions = ManagerOptions()
@@ -70,6 +72,11 @@ final class Service {
         managerOptions.databaseOptions.encryptionKey = try KeySource.key(
             invocation.arguments, environment)
         manager = try Manager(directory: directory, options: managerOptions)
+        // A name that was mistyped would be served, too, without a database.
+        if isMissing, Files.exists(path) {
+            invocation.output.remark(
+                "Made the directory \(Invocation.shown(path)), which was not there.")
+        }
         if PeerLinkOutput.servesPeers(invocation.arguments) {
             options.device = try PeerDevice(manager, name: invocation.arguments.string("name"))
         }

@@ -28,7 +28,7 @@ public struct DatabasePartition: Sendable {
     /// The name of the partition.
     public let name: String
 
-    /// The ID of a document of the partition.
+    /// The ID of a document of the partition; one that every operation refuses, if the partition's name breaks the rules.
     ///
     /// - Parameter rest: What stands behind the colon.
     /// - Returns: The ID.

@@ -22,7 +22,7 @@ extension Manager {
     /// A database that other managers of this process have open too is suspended for them as well.
     /// Suspending twice is fine.
     ///
-    /// - Throws: `DatabaseError` with code `.io` inside a batch or read of one of the databases, which
+    /// - Throws: `DatabaseError` with code `.databaseBusy` inside a batch or read of one of the databases, which
     ///   then goes on; the others are suspended.
     public func suspend() throws {
         let open = state.withLock { state in

@@ -42,7 +42,7 @@ final class Suspension: Sendable {
 extension DatabaseCore {
     /// Waits for the batch that is running, stops the reads, and gives up every file lock.
     ///
-    /// - Throws: `DatabaseError` with code `.io` inside a transaction of this thread.
+    /// - Throws: `DatabaseError` with code `.databaseBusy` inside a transaction of this thread.
     func suspend() throws {
         guard let directory, !isClosed else { return }
         guard !isInTransaction else { throw DatabaseError.suspendingInside(name) }
@@ -97,7 +97,7 @@ extension DatabaseError {
 
     static func suspendingInside(_ name: String) -> DatabaseError {
         DatabaseError(
-            .io,
+            .databaseBusy,
             "The database '\(name)' cannot be suspended inside one of its own transactions; call "
                 + "suspend() outside of it.")
     }

@@ -134,10 +134,10 @@ public struct ViewQuery: Sendable {
     }
 
     /// How many first items of array keys make a group; 0 for no grouping. The form of `grouping` that
-    /// Couchbase Lite 1.x has.
+    /// Couchbase Lite 1.x has. With less than 0 the query is refused.
     public var groupLevel: Int {
         get { if case .level(let level) = grouping { level } else { 0 } }
-        set { grouping = newValue > 0 ? .level(newValue) : .none }
+        set { grouping = newValue == 0 ? .none : .level(newValue) }
     }
 
     // MARK: - Running

@@ -161,6 +161,17 @@ import Testing
         #expect(try tool.run("edit", "db", "a", "--set", "_x=1").status == 6)
     }
 
+    @Test func `edit that removes only what is not there makes no revision`() throws {
+        try tool.run("put", "db", "a", #"{"x":1,"y":{"z":1}}"#)
+        let before = try tool.run("get", "db", "a").out
+        let result = try tool.run("edit", "db", "a", "--unset", "none", "--unset", "/y/none")
+        #expect(result.status == 0)
+        #expect(result.err.contains("Nothing was changed."))
+        #expect(result.out.isEmpty)
+        #expect(try tool.run("get", "db", "a").out == before)
+        #expect(try tool.run("edit", "db", "a", "--unset", "/x/none").status == 6)
+    }
+
     @Test func `edit opens the editor and saves what it wrote`() throws {
         try tool.run("put", "db", "a", #"{"title":"old"}"#)
         let result = try tool.run(

@@ -20,6 +20,19 @@ import Testing
         #expect(try child.wait().status == 0)
     }
 
+    @Test func `a directory that was not there is said to have been made`() throws {
+        for (isNew, options) in [(true, []), (false, []), (true, ["--tls"])] {
+            let name = options.isEmpty ? "data" : "secure"
+            let child = try tool.start(
+                ["serve", name, "--port", "0", "--everybody", "--javascript", "off"] + options)
+            _ = try #require(child.address())
+            child.interrupt()
+            let said = try child.wait().err
+            #expect(said.contains("Made the directory") == isNew, "\(said)")
+            #expect(said.contains(name) == isNew, "\(said)")
+        }
+    }
+
     /// Starts a server, and gives its address.
     func serve(_ options: [String], input: String = "", environment: [String: String] = [:])
         throws -> (child: TestTool.Child, address: TestTool.Child.Address)

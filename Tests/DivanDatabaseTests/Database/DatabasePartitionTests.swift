@@ -118,6 +118,17 @@ import Testing
         #expect(try database.allDocuments().map(\.id) == ["a:1", "a:2"])
     }
 
+    @Test(arguments: ["", "x:y", "_x", "x:"])
+    func `a partition with a name that is none makes IDs that are refused`(name: String) throws {
+        for database in [try partitioned(), try Database.inMemory(named: "plain")] {
+            let id = database.partition(name).id("1")
+            #expect(id.partition?.hasSameBytes(as: "x") != true)
+            // An ID that begins with a colon is one like others where there are no partitions.
+            if name.isEmpty, !database.isPartitioned { continue }
+            #expect(code { try database.create(id) } == .invalidID)
+        }
+    }
+
     @Test func `a generated ID is refused, since it names no partition`() throws {
         let database = try partitioned()
         #expect(code { try database.save(MutableDocument(["n": 1])) } == .invalidID)

@@ -170,12 +170,12 @@ import Glibc
         try manager.resume()
         #expect(try database.documentCount == 2)
         try database.inBatch {
-            #expect(code { try manager.suspend() } == .io)
+            #expect(code { try manager.suspend() } == .databaseBusy)
             try database.create("c")
         }
         try manager.resume()
         let isThere = try database.read { transaction in
-            #expect(code { try manager.suspend() } == .io)
+            #expect(code { try manager.suspend() } == .databaseBusy)
             return try transaction.contains("c")
         }
         #expect(isThere)

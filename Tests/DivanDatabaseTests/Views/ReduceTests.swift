@@ -76,6 +76,17 @@ import Testing
         #expect(try genres.run().map(\.key) == [["Mope-Rock", "Radiohead"]])
     }
 
+    @Test func `a group level below zero is refused, and zero is no grouping`() throws {
+        try music()
+        var query = tracks.query()
+        query.groupLevel = -1
+        let error = #expect(throws: DatabaseError.self) { _ = try query.run() }
+        #expect(error?.code == .invalidQuery)
+        query.groupLevel = 0
+        #expect(query.grouping == .none)
+        #expect(try query.run().count == 1)
+    }
+
     @Test(arguments: [1, 2, 3])
     func `keys that are no arrays are grouped by equality`(level: Int) throws {
         // Each value has a digit of its own, so a sum tells which rows it is of.
