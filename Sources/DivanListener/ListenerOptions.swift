@@ -78,7 +78,7 @@ public struct ListenerOptions: Sendable {
     /// Whether every change is refused.
     public var readOnly = false
     /// How many revision IDs of each branch the databases keep that clients make; nil for 1,000. Clients change it by
-    /// `_revs_limit`, apps by `Database.setRevisionLimit(_:)`.
+    /// `_revs_limit`, apps by `Database.setRevisionLimit(_:)`. A listener with less than 1 does not start.
     public var revisionLimit: Int?
     /// Whether places in changes feeds are numbers, for clients of Couchbase Lite 1.x, instead of the opaque texts of CouchDB.
     /// Both are read in any case.

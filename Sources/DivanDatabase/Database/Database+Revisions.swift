@@ -138,11 +138,14 @@ extension Database {
 
     /// Sets ``revisionLimit``.
     ///
-    /// - Parameter limit: At least 1.
+    /// - Parameter limit: At least 1; the highest is 2,147,483,647, for which every higher number stands, too. So
+    ///   `.max` keeps all.
     /// - Throws: `DatabaseError` with code `.invalidQuery` for less than 1, or as `write(_:)`.
     public func setRevisionLimit(_ limit: Int) throws {
         try DatabaseError.check(keeping: limit, "revision IDs of a branch")
-        try operation { $0.context.state.revisionLimit = UInt64(limit) }
+        try operation {
+            $0.context.state.revisionLimit = DatabaseState.nearest(UInt64(limit))
+        }
     }
 
     /// How many of the newest purges compaction keeps in its list; 10,000 unless set.
@@ -169,10 +172,13 @@ extension Database {
 
     /// Sets ``revisionBodyLimit``.
     ///
-    /// - Parameter limit: At least 1.
+    /// - Parameter limit: At least 1; the highest is 2,147,483,647, for which every higher number stands, too. So
+    ///   `.max` keeps all.
     /// - Throws: `DatabaseError` with code `.invalidQuery` for less than 1, or as `write(_:)`.
     public func setRevisionBodyLimit(_ limit: Int) throws {
         try DatabaseError.check(keeping: limit, "revisions with their bodies")
-        try operation { $0.context.state.revisionBodyLimit = UInt64(limit) }
+        try operation {
+            $0.context.state.revisionBodyLimit = DatabaseState.nearest(UInt64(limit))
+        }
     }
 }

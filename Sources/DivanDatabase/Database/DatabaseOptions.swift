@@ -45,7 +45,7 @@ public struct DatabaseOptions: Sendable {
     public var durability = Durability.normal
     /// How long to wait for another process that writes or holds the database; default 30 s.
     public var busyTimeout = Duration.seconds(30)
-    /// The largest document body accepted, in bytes of its stored form; default 64 MB.
+    /// The largest document body accepted, in bytes of its stored form; default 64 MB. The most is 2 GiB, whatever is set.
     public var maximumDocumentSize = 64 * 1_024 * 1_024
     /// The bytes of page cache of the writer; nil for the engine's default.
     public var cacheSize: Int?

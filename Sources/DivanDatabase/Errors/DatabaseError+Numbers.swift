@@ -21,7 +21,7 @@ extension DatabaseError {
     ///   - number: How many to keep.
     ///   - what: What is kept, in the plural.
     /// - Throws: `DatabaseError` with code `.invalidQuery`.
-    static func check(keeping number: Int, _ what: String) throws {
+    package static func check(keeping number: Int, _ what: String) throws {
         guard number >= 1 else {
             throw DatabaseError(
                 .invalidQuery, "A database cannot keep \(number) \(what); use 1 or more.")

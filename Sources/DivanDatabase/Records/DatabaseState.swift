@@ -34,6 +34,11 @@ package struct DatabaseState: Equatable, Sendable {
 
     /// As many as CouchDB and PouchDB keep, so that a history from there stays whole here.
     package static let standardRevisionLimit: UInt64 = 1_000
+    /// The limits of revisions that are stored: higher ones, which mean that all are kept, are stored as the last of these.
+    ///
+    /// No branch is as long. What is beyond them in a row is taken for the nearest of them: such a row means what it says,
+    /// and earlier releases could write one.
+    package static let limits: ClosedRange<UInt64> = 1...UInt64(Int32.max)
 
     init() {}
 
@@ -45,11 +50,16 @@ package struct DatabaseState: Equatable, Sendable {
         deletedDocuments = try reader.fixed64(row)
         conflictedDocuments = try reader.fixed64(row)
         deadBodies = try reader.fixed64(row)
-        revisionBodyLimit = try reader.fixed64(row)
+        revisionBodyLimit = Self.nearest(try reader.fixed64(row))
         forgottenPurge = try reader.fixed64(row)
         // Rows of formats 1 and 2 end here.
-        if reader.offset < row.count { revisionLimit = try reader.fixed64(row) }
+        if reader.offset < row.count { revisionLimit = Self.nearest(try reader.fixed64(row)) }
         try check()
+    }
+
+    /// The nearest limit that is stored.
+    package static func nearest(_ limit: UInt64) -> UInt64 {
+        min(max(limit, limits.lowerBound), limits.upperBound)
     }
 
     /// Refuses counters that no database can have reached: counting on from them would overflow, or
@@ -57,23 +67,26 @@ package struct DatabaseState: Equatable, Sendable {
     private func check() throws {
         let counters = [
             lastSequence, lastPurge, liveDocuments, deletedDocuments, conflictedDocuments,
-            deadBodies, revisionBodyLimit, revisionLimit,
+            deadBodies,
         ]
-        guard counters.allSatisfy({ $0 < UInt64(Int64.max) }), revisionBodyLimit > 0,
-            revisionLimit > 0, forgottenPurge <= lastPurge
+        guard counters.allSatisfy({ $0 < UInt64(Int64.max) }), forgottenPurge <= lastPurge
         else { throw MalformedRow() }
     }
 
-    func encode(into row: inout [UInt8]) {
+    /// Appends the row.
+    ///
+    /// - Throws: `MalformedRow` for what would be refused when it is read.
+    func encode(into row: inout [UInt8]) throws {
+        try check()
         row.append(fixed64: lastSequence)
         row.append(fixed64: lastPurge)
         row.append(fixed64: liveDocuments)
         row.append(fixed64: deletedDocuments)
         row.append(fixed64: conflictedDocuments)
         row.append(fixed64: deadBodies)
-        row.append(fixed64: revisionBodyLimit)
+        row.append(fixed64: Self.nearest(revisionBodyLimit))
         row.append(fixed64: forgottenPurge)
-        row.append(fixed64: revisionLimit)
+        row.append(fixed64: Self.nearest(revisionLimit))
     }
 }
 

@@ -192,12 +192,20 @@ package struct LocalRecord {
     package init(_ row: Span<UInt8>) throws {
         var reader = RowReader()
         revision = try reader.varint(row)
-        // Replacing it continues the count from here.
-        guard revision < UInt64(Int64.max) else { throw MalformedRow() }
         body = PackedValue(copying: row.extracting(reader.rest(row)))
+        try check()
     }
 
-    func encode(into row: inout [UInt8]) {
+    /// Refuses a count that no document has reached: replacing it continues the count from there.
+    private func check() throws {
+        guard revision < UInt64(Int64.max) else { throw MalformedRow() }
+    }
+
+    /// Appends the row.
+    ///
+    /// - Throws: `MalformedRow` for what would be refused when it is read.
+    func encode(into row: inout [UInt8]) throws {
+        try check()
         Varint.append(revision, to: &row)
         body.withBytes { row.append(copying: $0) }
     }

@@ -219,8 +219,8 @@ extension WriteContext {
                 return
             }
             let new = LocalRecord(revision: revision ?? (old?.revision ?? 0) + 1, body: body)
-            try withRow {
-                new.encode(into: &$0)
+            try withRow { row in
+                try DatabaseCore.decoding(nil) { try new.encode(into: &row) }
             } lent: {
                 try writer.set($0, forKey: key, in: snapshot.core.stores.local)
             }

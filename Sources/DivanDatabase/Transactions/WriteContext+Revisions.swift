@@ -50,6 +50,7 @@ extension WriteContext {
             throw DatabaseError.reservedKey(key, id)
         }
         let size = content.body.byteCount
+        let limit = min(limit, LargeBody.maximumLength)
         guard size <= limit else { throw DatabaseError.tooLarge(id, bytes: size, limit: limit) }
         return reserved
     }

@@ -111,8 +111,8 @@ package final class WriteContext {
             open.core.hub.willCommit(commit)
         }
         let key = DatabaseState.key
-        try withRow {
-            state.encode(into: &$0)
+        try withRow { row in
+            try DatabaseCore.decoding(nil) { try state.encode(into: &row) }
         } lent: { row in
             try open.writer.set(row, forKey: key.span, in: open.core.stores.info)
         }
@@ -269,14 +269,14 @@ package final class WriteContext {
     /// Composes a row in memory that is kept for it, and lends it.
     @inline(__always)
     func withRow<R>(
-        _ compose: (inout [UInt8]) -> Void, lent body: (Span<UInt8>) throws -> R
+        _ compose: (inout [UInt8]) throws -> Void, lent body: (Span<UInt8>) throws -> R
     ) rethrows -> R {
         var bytes: [UInt8] = []
         // Taken out of the object, so that the optimiser sees that no other code changes it.
         swap(&bytes, &row)
         defer { swap(&bytes, &row) }
         bytes.removeAll(keepingCapacity: true)
-        compose(&bytes)
+        try compose(&bytes)
         return try body(bytes.span)
     }
 

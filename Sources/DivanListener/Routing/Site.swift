@@ -66,7 +66,8 @@ package final class Site: Sendable {
     ///   - options: How they are served.
     ///   - former: What a listener shares that this one takes the place of: what goes on, was counted and was told stays.
     /// - Throws: `HTTPFailure` when the file of users is malformed; `DatabaseError` with code
-    ///   `.invalidName` when the app's header fields are none, or belong to the protocol, or a hub makes no sense.
+    ///   `.invalidName` when the app's header fields are none, or belong to the protocol, or a hub makes no sense,
+    ///   `.invalidQuery` when new databases are to keep no revision ID.
     package init(_ manager: Manager, _ options: ListenerOptions, succeeding former: Site? = nil)
         throws
     {
@@ -77,6 +78,9 @@ package final class Site: Sendable {
         updates = former?.updates ?? DatabaseUpdates()
         statistics = former?.statistics ?? ListenerStatistics()
         try Self.check(options.responseHeaders)
+        if let limit = options.revisionLimit {
+            try DatabaseError.check(keeping: limit, "revision IDs of a branch")
+        }
         self.manager = manager
         self.options = options
         let directory = manager.directory.path(percentEncoded: false)

@@ -106,8 +106,8 @@ final class CouchbaseLiteImporter {
         let total = reader.revisionCount()
         // No tree is cut short while it is brought over, whatever the app had set in its code.
         try core.write {
-            $0.state.revisionBodyLimit = UInt64(clamping: Int32.max)
-            $0.state.revisionLimit = UInt64(clamping: Int32.max)
+            $0.state.revisionBodyLimit = DatabaseState.limits.upperBound
+            $0.state.revisionLimit = DatabaseState.limits.upperBound
         }
         var batch: [CouchbaseLiteReader.Revision] = []
         var completed = 0

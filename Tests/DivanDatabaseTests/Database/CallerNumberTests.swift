@@ -77,6 +77,32 @@ import Testing
             try database.documentsExpiring(before: Date(timeIntervalSince1970: -.infinity)).isEmpty)
     }
 
+    @Test(arguments: [Int.max, Int.max - 1, Int(Int32.max) + 1, Int(Int32.max)])
+    func `a limit of revisions of any height is kept, and the database stays whole`(limit: Int)
+        throws
+    {
+        let sandbox = Sandbox()
+        let opened = try sandbox.database()
+        try opened.create("a", ["n": 1])
+        try opened.setRevisionLimit(limit)
+        try opened.setRevisionBodyLimit(limit)
+        try opened.setPurgeHistoryLimit(limit)
+        for number in 2...40 {
+            let copy = try #require(try opened.document(withID: "a")).toMutable()
+            copy["n"] = Fragment(number)
+            try opened.save(copy)
+        }
+        try opened.compact()
+        opened.close()
+        let again = try sandbox.database()
+        defer { again.close() }
+        #expect(try again.document(withID: "a")?.int(forKey: "n") == 40)
+        #expect(try again.revisionHistory(of: "a").count == 40)
+        #expect(try again.revisionLimit == Int(Int32.max))
+        #expect(try again.revisionBodyLimit == Int(Int32.max))
+        #expect(try again.verify().isEmpty)
+    }
+
     @Test(arguments: [0, -1, Int.min])
     func `a database refuses to keep fewer than one revision or purge`(limit: Int) {
         #expect(isRefused { try database.setRevisionLimit(limit) })

@@ -40,7 +40,7 @@ import Testing
         return rows
     }
 
-    @Test(arguments: 0..<9, [UInt64.max, UInt64(Int64.max)])
+    @Test(arguments: [0, 1, 2, 3, 4, 5, 7], [UInt64.max, UInt64(Int64.max)])
     func `counters that no database comes to are damage`(word: Int, value: UInt64) throws {
         try database.create("a")
         var row: [UInt8] = []
@@ -55,9 +55,54 @@ import Testing
         #expect(try rows() == before)
     }
 
+    @Test(arguments: [6, 8], [0, UInt64(Int32.max) + 1, UInt64(Int64.max), .max])
+    func `a stored limit of revisions that is out of bounds is the nearest one`(
+        word: Int, value: UInt64
+    ) throws {
+        try database.create("a")
+        let state = try database.core.read { try $0.state() }
+        var row: [UInt8] = []
+        try state.encode(into: &row)
+        var limit: [UInt8] = []
+        limit.append(fixed64: value)
+        row.replaceSubrange(word * 8..<(word + 1) * 8, with: limit)
+        try spoil(\.info, DatabaseState.key, row)
+        let nearest = value == 0 ? 1 : Int(Int32.max)
+        #expect(try (word == 6 ? database.revisionBodyLimit : database.revisionLimit) == nearest)
+        try database.create("b")
+        #expect(try database.verify().isEmpty)
+        try database.setRevisionLimit(100)
+        #expect(try database.revisionLimit == 100)
+    }
+
+    @Test(arguments: [UInt64.max, UInt64(Int64.max)])
+    func `a transaction whose counters would be damage is refused and stores nothing`(value: UInt64)
+        throws
+    {
+        try database.create("a")
+        let before = try rows()
+        for counter in [
+            \.lastSequence, \.lastPurge, \.liveDocuments, \.deletedDocuments,
+            \.conflictedDocuments, \.deadBodies, \.forgottenPurge,
+        ] as [WritableKeyPath<DatabaseState, UInt64>] {
+            #expect(
+                code {
+                    try database.core.write { context in context.state[keyPath: counter] = value }
+                } == .corrupted)
+        }
+        #expect(try rows() == before)
+        try database.create("b")
+        #expect(try database.verify().isEmpty)
+    }
+
     @Test func `a local document's counter does not overflow`() throws {
         var row: [UInt8] = []
-        LocalRecord(revision: .max, body: .emptyObject).encode(into: &row)
+        Varint.append(.max, to: &row)
+        row += PackedValue.emptyObject.bytes
+        #expect(throws: MalformedRow.self) {
+            var refused: [UInt8] = []
+            try LocalRecord(revision: .max, body: .emptyObject).encode(into: &refused)
+        }
         try spoil(\.local, Array("l".utf8), row)
         #expect(code { try database.localDocument("l") } == .corrupted)
         #expect(code { try database.putLocalDocument("l", ["n": 1]) } == .corrupted)
