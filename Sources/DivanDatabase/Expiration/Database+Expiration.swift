@@ -27,8 +27,10 @@ extension Database {
     ///
     /// The date is kept to the millisecond, as an absolute time up to the end of the year 9999. It
     /// belongs to the document here: new revisions keep it, also those of a replication, and so does a
-    /// deletion, whose tombstone is purged when the time comes. It is not replicated, no revision is
-    /// made, and listeners are not notified of the date, only of the purge.
+    /// deletion, whose tombstone is purged when the time comes. A deleted document that is made anew here
+    /// has no date until one is set. Where a replication brings a revision that undoes a deletion, the
+    /// date stays. It is not replicated, no revision is made, and listeners are not notified of the
+    /// date, only of the purge.
     ///
     /// - Parameters:
     ///   - id: A document's ID; the document may be deleted.

@@ -146,7 +146,11 @@ extension WriteContext {
             Candidate(
                 id: id, revision: revision, content: content,
                 ancestors: parent.map { [$0] } ?? [], isLocal: true))
+        // What is made anew is another document, which does not go when the deleted one was to go.
+        let former = content.isDeleted || record?.tree.isDeleted != true ? nil : record?.expiration
+        if former != nil { updated.expiration = nil }
         try store(id, revision, content, sequence, old: record, new: &updated)
+        if let former { try removeExpiration(ExpirationKey(former, id)) }
         return Document(
             id: id, revisionID: revision, sequence: sequence, isDeleted: content.isDeleted,
             body: content.body, store: snapshot.core.attachments.number)

@@ -127,8 +127,55 @@ final class TestClock: Sendable {
         #expect(try database.expirationDate(of: "a") == date(5))
         try database.delete("a")
         #expect(try database.expirationDate(of: "a") == date(5))
-        try database.save(MutableDocument(["n": 4], id: "a"))
-        #expect(try database.expirationDate(of: "a") == date(5))
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `a document that is made anew after a deletion has no date`() throws {
+        let makers: [(DocumentID) throws -> Void] = [
+            { _ = try database.save(MutableDocument(["n": 4], id: $0)) },
+            { _ = try database.put($0, ["n": 4], parent: nil) },
+            {
+                let tombstone = try database.revisionTree(of: $0)?.winner?.id
+                _ = try database.put($0, ["n": 4], parent: tombstone)
+            },
+            { id in try database.inBatch { _ = try database.create(id, ["n": 4]) } },
+            {
+                var revision = try database.liveDocument(withID: $0).makeRevision()
+                revision["n"] = 4
+                _ = try revision.save()
+            },
+        ]
+        for (number, make) in makers.enumerated() {
+            let id = DocumentID("\(number)")
+            try expire(id, at: 1)
+            try database.delete(id)
+            try make(id)
+            #expect(try database.expirationDate(of: id) == nil)
+        }
+        #expect(try database.documentsExpiring() == [])
+        clock.now = date(2)
+        #expect(try database.purgeExpired() == 0)
+        for number in makers.indices { #expect(try database.contains(DocumentID("\(number)"))) }
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `a date set for what was made anew counts`() throws {
+        try expire("a", at: 1)
+        try database.delete("a")
+        try database.create("a")
+        try database.setExpiration(of: "a", at: date(3))
+        clock.now = date(2)
+        #expect(try database.purgeExpired() == 0)
+        clock.now = date(3)
+        #expect(try database.purgeExpired() == 1)
+    }
+
+    @Test func `a replicated revision that undoes a deletion keeps the date`() throws {
+        try expire("a", at: 1)
+        try database.delete("a")
+        let leaf = try #require(try database.revisionTree(of: "a")?.winner?.id)
+        try database.putExistingRevision("a", ["n": 3], history: ["3-f", leaf])
+        #expect(try database.expirationDate(of: "a") == date(1))
         #expect(try database.problems() == [])
     }
 
