@@ -30,5 +30,5 @@ public struct JavaScriptLimits: Sendable {
     public init() {}
 
     /// The limit of memory in megabytes, as the worker takes it.
-    var megabytes: Int { min(max((memory - 1) >> 20 + 1, 1), 65_536) }
+    var megabytes: Int { min((max(memory, 1) - 1) >> 20 + 1, 65_536) }
 }

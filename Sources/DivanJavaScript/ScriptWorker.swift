@@ -124,7 +124,7 @@ package final class ScriptWorker: ScriptProcess {
         _ lines: [UInt8], _ count: Int, _ state: inout State
     ) throws(ScriptError) -> [ScriptAnswer] {
         var deadline =
-            ContinuousClock.now + limits.time + (state.hasSpoken ? .zero : Self.patience)
+            ContinuousClock.now + limits.time.bounded + (state.hasSpoken ? .zero : Self.patience)
         var answers: [ScriptAnswer] = []
         var answer = ScriptAnswer()
         var sent = 0
@@ -138,7 +138,7 @@ package final class ScriptWorker: ScriptProcess {
                 if answers.count == count { return answers }
                 answer = ScriptAnswer()
             }
-            if answers.count > known { deadline = ContinuousClock.now + limits.time }
+            if answers.count > known { deadline = ContinuousClock.now + limits.time.bounded }
             guard received <= limits.answer else { throw .answerLimit(limits.answer) }
             try wait(until: deadline, orRoom: sent < lines.count, &state)
             if sent < lines.count { sent += send(lines.span.extracting(droppingFirst: sent)) }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// How the process of a worker is started.
 struct WorkerCommand: Sendable {
     /// The path of the program.
@@ -18,7 +20,7 @@ struct WorkerCommand: Sendable {
         _ program: String, _ engine: JavaScriptEngine, _ limits: JavaScriptLimits
     ) -> WorkerCommand {
         // The last resort: rounded up, and doubled, since the threads of the engine count, too.
-        let seconds = 2 * min(max(limits.time.components.seconds + 1, 1), 43_200)
+        let seconds = 2 * min(max(limits.time.bounded.components.seconds + 1, 1), 43_200)
         let arguments = [
             "--engine", engine.rawValue, "--memory", "\(limits.megabytes)", "--time", "\(seconds)",
         ]

@@ -147,7 +147,8 @@ final class WorkerPool: ScriptProcesses {
             state.busy[program] = busy + 1
             return .use(state.idle.remove(at: index).worker)
         }
-        let most = max(limits.processes, 1) + (program.isUrgent ? Self.urgentProcesses : 0)
+        let usual = min(max(limits.processes, 1), .max - Self.urgentProcesses)
+        let most = usual + (program.isUrgent ? Self.urgentProcesses : 0)
         let isFull = state.count >= most
         guard !isFull || !state.idle.isEmpty else { return nil }
         state.busy[program] = busy + 1

@@ -51,7 +51,7 @@ extension LMDBEnvironment {
     ///
     /// - Throws: `.busy` when this thread or another one keeps reading the old map.
     func adoptMap() throws {
-        let deadline = ContinuousClock.now + place.busyTimeout
+        let deadline = ContinuousClock.now + place.busyTimeout.bounded
         while usedSize > mapSize {
             if readers.pause(patience: .milliseconds(100)) {
                 defer { readers.resume() }

@@ -31,7 +31,7 @@ public struct ListenerLimits: Sendable {
     public var memory = MemoryBudget.standardCapacity
     /// The longest attachment, in bytes as it is sent: unlimited unless set.
     public var attachment = Int.max
-    /// The longest request line with header fields, in bytes.
+    /// The longest request line with header fields, in bytes: 16 MB at most, whatever is set.
     public var head = 12 << 10
     /// The most connections at once, and no more than three quarters of the descriptors that the process may have. For a
     /// new one beyond them the one is closed that has been silent for the longest time, of the network that has the most.
@@ -55,9 +55,14 @@ public struct ListenerLimits: Sendable {
     public var passwordAttempts = 5
     /// For how long.
     public var passwordLockout = Duration.seconds(300)
-    /// How many requests that read one database are worked on at once, apart from feeds that wait. The numbers of all threads
-    /// follow it.
+    /// How many requests that read one database are worked on at once, apart from feeds that wait: 1 at least and 1,024 at
+    /// most, whatever is set. The numbers of all threads follow it.
     public var workers = 8
+
+    /// The nearest number of workers that there can be: each may need a thread.
+    var workerCount: Int { min(max(1, workers), 1_024) }
+    /// The nearest length of a head that there can be: each connection takes as much memory at once.
+    var headLength: Int { min(max(0, head), 16 << 20) }
 
     /// The defaults.
     public init() {}

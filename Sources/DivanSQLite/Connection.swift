@@ -2,6 +2,7 @@
 
 internal import CSQLite
 internal import DivanStorage
+internal import DivanSystem
 
 /// One connection to a database file: the fence around `sqlite3`.
 ///
@@ -155,12 +156,11 @@ final class Connection {
         unsafe workLeft.pointee = instructions
     }
 
-    /// How long to wait for another process's lock.
+    /// How long to wait for another process's lock: 24 days at most, which SQLite can count.
     func setBusyTimeout(_ timeout: Duration) {
-        let (seconds, attoseconds) = timeout.components
-        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        let milliseconds = Int32(clamping: timeout.boundedMilliseconds)
         // SAFETY: the handle is valid.
-        unsafe _ = sqlite3_busy_timeout(handle, Int32(clamping: milliseconds))
+        unsafe _ = sqlite3_busy_timeout(handle, milliseconds)
     }
 
     /// Stops the statements that run now. Any thread may call this while the connection lives.

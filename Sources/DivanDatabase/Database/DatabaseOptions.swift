@@ -43,7 +43,8 @@ public struct DatabaseOptions: Sendable {
     public var encryptionKey: EncryptionKey?
     /// When a commit counts as done.
     public var durability = Durability.normal
-    /// How long to wait for another process that writes or holds the database; default 30 s.
+    /// How long to wait for another process that writes or holds the database; default 30 s. Each wait ends after 24
+    /// days at the latest.
     public var busyTimeout = Duration.seconds(30)
     /// The largest document body accepted, in bytes of its stored form; default 64 MB. The most is 2 GiB, whatever is set.
     public var maximumDocumentSize = 64 * 1_024 * 1_024

@@ -3,6 +3,7 @@
 internal import Dispatch
 internal import DivanLogging
 internal import DivanModel
+internal import DivanSystem
 internal import Synchronization
 
 /// Logs a validation function that keeps the writer waiting.
@@ -62,9 +63,8 @@ final class SlowFunctions: Sendable {
     func end(_ ticket: Int) { state.withLock { _ = $0.calls.removeValue(forKey: ticket) } }
 
     private func startTimer(_ delay: Duration) {
-        let (seconds, attoseconds) = delay.components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        Self.queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) {
+        let milliseconds = Int(clamping: delay.boundedMilliseconds)
+        Self.queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) {
             [weak self] in self?.check()
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanLogging
+internal import DivanSystem
 internal import Observation
 internal import Synchronization
 
@@ -33,7 +34,7 @@ extension ModelEditor {
     /// It counts from the next save that becomes due.
     public var autosaveDelay: Duration {
         get { autosaving.withLock { $0.delay } }
-        set { autosaving.withLock { $0.delay = max(.zero, newValue) } }
+        set { autosaving.withLock { $0.delay = max(.zero, newValue.bounded) } }
     }
 
     /// Why the last automatic save failed; nil when it did not, a save has succeeded since, or there

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import DivanLogging
+internal import DivanSystem
 internal import Synchronization
 
 /// Warns of a write that waits so long for another thread's batch that it may wait for ever.
@@ -55,9 +56,8 @@ final class WriterWaits: Sendable {
     func batchEnded() { hasWarned.store(false, ordering: .relaxed) }
 
     private func startTimer(_ delay: Duration) {
-        let (seconds, attoseconds) = delay.components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        Self.queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) {
+        let milliseconds = Int(clamping: delay.boundedMilliseconds)
+        Self.queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) {
             [weak self] in self?.check()
         }
     }

@@ -2,6 +2,7 @@
 
 internal import CCurl
 internal import DivanJSON
+internal import DivanSystem
 
 /// What libcurl is told of one request: the request itself, and the transport's options.
 struct CurlSettings: Sendable {
@@ -135,7 +136,6 @@ struct CurlSettings: Sendable {
 extension Duration {
     /// The time in whole milliseconds.
     var milliseconds: Int {
-        Int(clamping: components.seconds).multipliedSaturated(by: 1_000)
-            .addingSaturated(Int(clamping: components.attoseconds / 1_000_000_000_000_000))
+        Int(clamping: boundedMilliseconds)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CCurl
+internal import DivanSystem
 internal import Synchronization
 
 /// What the loop's thread does: libcurl's callbacks, and the clock.
@@ -16,10 +17,10 @@ extension CurlTransfer {
             guard state.outcome == nil else { return nil }
             guard state.isHeadWhole else {
                 if state.isSendingPaused { return nil }
-                return (state.lastActivity + timeouts.head, "answer", timeouts.head)
+                return (state.lastActivity + timeouts.head.bounded, "answer", timeouts.head)
             }
             if state.isReceivingPaused { return nil }
-            return (state.lastActivity + timeouts.silence, "next bytes", timeouts.silence)
+            return (state.lastActivity + timeouts.silence.bounded, "next bytes", timeouts.silence)
         }
     }
 

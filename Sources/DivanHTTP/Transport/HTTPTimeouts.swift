@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanSystem
+
 /// How long to wait for a server.
 public struct HTTPTimeouts: Sendable, Hashable {
     /// For the connection, with TLS: 30 s unless set.
@@ -19,7 +21,7 @@ public struct HTTPTimeouts: Sendable, Hashable {
     /// - Returns: The timeouts: silence is noticed after twice the heartbeat and 5 s.
     public static func feed(heartbeat: Duration) -> HTTPTimeouts {
         var timeouts = HTTPTimeouts()
-        timeouts.silence = heartbeat * 2 + .seconds(5)
+        timeouts.silence = heartbeat.bounded * 2 + .seconds(5)
         timeouts.head = max(timeouts.head, timeouts.silence)
         return timeouts
     }

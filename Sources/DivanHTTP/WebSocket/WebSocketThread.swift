@@ -2,6 +2,7 @@
 
 internal import CCurl
 internal import DivanJSON
+internal import DivanSystem
 
 /// The thread of one WebSocket: libcurl makes the connection, with its proxies, TLS and trust, and this
 /// speaks frames on it.
@@ -156,7 +157,7 @@ final class WebSocketThread: Sendable {
 
         mutating func send(_ bytes: [UInt8], within time: Duration) throws {
             queue(bytes)
-            let deadline = ContinuousClock.now + time
+            let deadline = ContinuousClock.now + time.bounded
             while true {
                 flushOnce()
                 if unsent.isEmpty { return }
@@ -166,14 +167,14 @@ final class WebSocketThread: Sendable {
 
         /// The next bytes; `nil` at the end of the connection.
         mutating func receive(within time: Duration, awaiting: String) throws -> [UInt8]? {
-            var deadline = ContinuousClock.now + time
+            var deadline = ContinuousClock.now + time.bounded
             while true {
                 flushOnce()
                 if state.isFull {
                     // It is the reader's turn; the server's silence does not count.
                     if state.hasEnded { throw CancellationError() }
                     multi.poll(milliseconds: 1_000)
-                    deadline = .now + time
+                    deadline = .now + time.bounded
                     continue
                 }
                 switch handle.receive(into: &room) {

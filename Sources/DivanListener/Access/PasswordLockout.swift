@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanSystem
 
 /// What wrong passwords lead to: what the limits of a listener say, and the section `chttpd_auth_lockout` of its
 /// configuration.
@@ -24,7 +25,7 @@ struct PasswordLockout: Sendable {
     /// What the limits say.
     init(_ limits: ListenerLimits) {
         attempts = limits.passwordAttempts
-        duration = limits.passwordLockout
+        duration = limits.passwordLockout.bounded
     }
 
     /// What the limits say where the configuration says nothing.

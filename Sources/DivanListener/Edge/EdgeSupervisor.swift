@@ -5,6 +5,7 @@ internal import DivanJSON
 internal import DivanLogging
 internal import DivanModel
 internal import DivanReplication
+internal import DivanSystem
 internal import Synchronization
 
 /// Keeps databases in step with a hub: looks again and again whether all is as a `ListenerHub` says, and puts right what is not.
@@ -48,7 +49,9 @@ final class EdgeSupervisor: Sendable {
 
     /// Begins to look.
     func begin(_ site: Site) {
-        let (wishes, wish, interval) = (wishes, wish, max(rules.hub.interval, .milliseconds(10)))
+        let (wishes, wish, interval) = (
+            wishes, wish, max(rules.hub.interval.bounded, .milliseconds(10))
+        )
         let looks = Task { [weak self, weak site] in
             for await _ in wishes {
                 guard let self, let site, !Task.isCancelled else { return }

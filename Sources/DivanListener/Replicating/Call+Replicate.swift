@@ -36,7 +36,7 @@ extension Call {
             return .json(["ok": true, "_local_id": .string(running.id)], status: 202)
         }
         if user.isAdmin { return try result(of: new) }
-        return try site.replications.waitingAsUser(most: site.options.limits.workers * 2) {
+        return try site.replications.waitingAsUser(most: site.options.limits.workerCount * 2) {
             try result(of: new)
         }
     }

@@ -43,7 +43,8 @@ extension Call {
         let start = RewrittenPath(databaseName, name(0))
         for rule in rules {
             let target = try rule.target(
-                path, request.head.method, parameters, from: start, limit: site.options.limits.head)
+                path, request.head.method, parameters, from: start,
+                limit: site.options.limits.headLength)
             guard let target else { continue }
             try checkLeaving(by: request.head.method, to: target.path)
             return try Rewritten(self, to: target.path.text + target.query)

@@ -20,7 +20,7 @@ struct Rewritten: Error {
         var request = call.request
         request.head.target = target
         edit(&request)
-        let limit = call.site.options.limits.head
+        let limit = call.site.options.limits.headLength
         let fields = request.head.headers.reduce(0) {
             $0 + $1.name.utf8.count + $1.value.utf8.count
         }

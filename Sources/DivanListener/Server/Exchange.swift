@@ -147,7 +147,7 @@ final class Exchange: Sendable {
             // The library notes where each field lies.
             state.headSize = size + 64 * fields.count
         }
-        if size > server.limits.head {
+        if size > server.limits.headLength {
             return refuse(.headTooLarge)
         }
         guard method != nil, target != nil else {
@@ -513,7 +513,7 @@ final class Exchange: Sendable {
                 return false
             }
             state.lag += interval
-            return state.lag > limits.bodyGrace
+            return state.lag > limits.bodyGrace.bounded
                 + .seconds(state.sent / max(1, limits.slowestAnswer))
         }
     }

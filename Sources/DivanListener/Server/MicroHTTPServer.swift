@@ -109,21 +109,21 @@ final class MicroHTTPServer: HTTPServer {
         state = Mutex(State(most: mostConnections))
         isSecure = tls != nil
         port = socket.port
-        let workers = max(1, limits.workers)
+        let workers = limits.workerCount
         readers = Self.sharedPool("readers", workers)
         // Hundreds of feeds have something to tell at the same moment.
         feeders = Self.sharedPool("feeders", max(2, Self.processors / 2))
         // A request keeps its thread while it waits for its database's writer. Two of a database may share a commit;
         // of eight databases all must be stuck before any other waits.
-        let mostOfOne = max(2, limits.workers / 4)
+        let mostOfOne = max(2, workers / 4)
         writers = TurnPool(
             "divan.listener.writers", width: mostOfOne * 8, mostOfOne: mostOfOne)
-        waiters = WorkerPool("divan.listener.waiters", width: limits.workers * 4)
+        waiters = WorkerPool("divan.listener.waiters", width: workers * 4)
         // Fewer, since each holds memory.
         heavy = Self.sharedPool("heavy", mostOfOne)
         // Hashing passwords may keep half of the processors busy, or the only one.
         signers = TurnPool(
-            "divan.listener.signers", width: min(limits.workers, Self.processors / 2),
+            "divan.listener.signers", width: min(workers, Self.processors / 2),
             mostWaiting: Self.mostSigningIn)
         // Each holds a snapshot of its database while it runs, and a database lends sixteen at a time. One function
         // has two at most, so four must block before any other of their database waits.
@@ -209,7 +209,7 @@ final class MicroHTTPServer: HTTPServer {
         unsafe options.socket = socket.descriptor
         // A few more, so that a new one is seen and a silent one makes room for it.
         unsafe options.connections = UInt32(clamping: max(1, limits.connections)) &+ Self.spare
-        unsafe options.timeout = UInt32(clamping: limits.idle.components.seconds)
+        unsafe options.timeout = UInt32(clamping: limits.idle.bounded.components.seconds)
         // Room for the longest head, and behind it for that of the answer, which has whatever a shorter
         // one leaves. Each connection has so much, so it is what thousands of feeds that wait cost.
         unsafe options.memory = room(limits)
@@ -235,7 +235,9 @@ final class MicroHTTPServer: HTTPServer {
     }
 
     /// The memory of a connection for the heads of a request and its answer, in bytes.
-    static func room(_ limits: ListenerLimits) -> Int { max(limits.head, 4 << 10) + (2 << 10) }
+    static func room(_ limits: ListenerLimits) -> Int {
+        max(limits.headLength, 4 << 10) + (2 << 10)
+    }
 
     var connectionCount: Int { state.withLock { $0.table.connections.count } }
 
@@ -477,7 +479,7 @@ final class MicroHTTPServer: HTTPServer {
             return age > allowed ? shut(number, &state) : nil
         }
         if let received = exchange.receivedBytes {
-            let allowed = limits.bodyGrace + .seconds(received / max(1, limits.slowestBody))
+            let allowed = limits.bodyGrace.bounded + .seconds(received / max(1, limits.slowestBody))
             if age > allowed { return shut(number, &state) }
             if ConnectedSocket.hasEnded(connection.descriptor) {
                 // The library does not notice an end that comes together with bytes, until it is told again.

@@ -2,6 +2,7 @@
 
 internal import Dispatch
 internal import DivanDatabase
+internal import DivanSystem
 internal import Synchronization
 
 // How a live query hears of changes, and coalesces them: those that come before a scheduled look begins are looked at
@@ -49,6 +50,7 @@ extension LiveQuery.State {
         nextLook += 1
         look = nextLook
         guard let lastLook else { return (nextLook, .zero) }
+        let interval = interval.bounded
         let pause = pending.isRemote ? interval * 2 : interval
         return (nextLook, max(.zero, pause - (ContinuousClock.now - lastLook)))
     }

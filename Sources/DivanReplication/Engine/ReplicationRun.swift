@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 internal import DivanLogging
+internal import DivanSystem
 internal import Synchronization
 
 /// One conversation with the other end, from reading the checkpoints to its end.
@@ -63,7 +64,8 @@ package struct ReplicationRun: Sendable {
         var engine = ReplicationEngine(
             since: since, isContinuous: isContinuous, isActiveOnly: isActiveOnly && since == nil,
             limits: limits)
-        let (worker, clock, interval) = (worker, clock, checkpointInterval)
+        let (worker, clock) = (worker, clock)
+        let interval = max(.milliseconds(10), checkpointInterval.bounded)
         try await withThrowingTaskGroup(of: ReplicationEngine.Event?.self) { group in
             defer { group.cancelAll() }
             group.addTask {

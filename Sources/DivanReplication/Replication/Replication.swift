@@ -3,6 +3,7 @@
 public import DivanDatabase
 internal import DivanLogging
 internal import DivanModel
+internal import DivanSystem
 internal import Synchronization
 
 /// Transfers changes between a database and another one: a push or a pull, one-shot or continuous.
@@ -189,7 +190,9 @@ public final class Replication: Sendable {
             if suspending { state.isSuspended = true }
             if state.patience == nil {
                 state.patience = Task { [settings] in
-                    guard (try? await Task.sleep(for: settings.timeToStop)) != nil else { return }
+                    guard (try? await Task.sleep(for: settings.timeToStop.bounded)) != nil else {
+                        return
+                    }
                     task.cancel()
                 }
             }

@@ -4,6 +4,7 @@ public import DivanDatabase
 public import DivanHTTP
 public import DivanJSON
 public import DivanModel
+internal import DivanSystem
 
 /// The other end of a replication.
 public enum ReplicationEndpoint: Sendable {
@@ -50,7 +51,8 @@ public struct RetryPolicy: Sendable, Hashable {
     ///   - random: A number from 0 to 1.
     /// - Returns: The delay.
     package func delay(after failures: Int, random: Double) -> Duration {
-        var delay = firstDelay
+        let longestDelay = max(.zero, longestDelay.bounded)
+        var delay = max(.zero, firstDelay.bounded)
         for _ in 1..<max(1, min(failures, 64)) where delay < longestDelay { delay = delay * 2 }
         return min(delay, longestDelay) * (0.5 + random / 2)
     }
@@ -178,7 +180,7 @@ public struct ReplicationConfiguration: Sendable {
     public var accessRemoval = AccessRemoval.purge
     /// When it tries again after a failure.
     public var retry = RetryPolicy()
-    /// How often a checkpoint is saved while it runs.
+    /// How often a checkpoint is saved while it runs: every 10 milliseconds at most.
     public var checkpointInterval = Duration.seconds(5)
     /// How long a replication that is stopped may still take, to store what is on its way and to save a last checkpoint at
     /// both ends; what is not done by then is broken off, and the next run does it again.

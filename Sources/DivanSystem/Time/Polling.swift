@@ -22,7 +22,7 @@ package func poll<Failure: Error>(
     every pause: Duration, growingTo longest: Duration? = nil, for limit: Duration? = nil,
     until isDone: () throws(Failure) -> Bool
 ) throws(Failure) -> Bool {
-    let deadline = limit.map { ContinuousClock.now + $0 }
+    let deadline = limit.map { ContinuousClock.now + $0.bounded }
     var pause = pause
     while try !isDone() {
         if let deadline, ContinuousClock.now >= deadline { return false }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Divan
+import DivanTestSupport
+import Testing
+
+/// Options of a database with the largest, the smallest and no numbers: each is refused clearly, or works.
+@Suite(.timeLimit(.minutes(5))) struct DatabaseOptionTests {
+    private let sandbox = Sandbox()
+
+    /// Opens a database twice, writes and reads, and makes an index.
+    private func use(_ adjust: (inout DatabaseOptions) -> Void) throws {
+        for number in 0..<2 {
+            let database = try sandbox.database("db", adjust)
+            defer { database.close() }
+            try database.save(MutableDocument(["n": .integer(Int64(number))]))
+            let view = database.view(named: "v")
+            view.setMap(version: "1") { document, emit in emit(document["n"]) }
+            #expect(try view.query().run().count == number + 1)
+            #expect(try database.verify().isEmpty)
+        }
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .seconds(-1)])
+    func `any time to wait for another process works`(time: Duration) throws {
+        try use { $0.busyTimeout = time }
+    }
+
+    @Test func `an editor whose delay is the longest there is waits`() throws {
+        struct Note: DocumentModel {
+            var identity = ModelIdentity()
+            var text = ""
+        }
+        let database = try sandbox.database()
+        defer { database.close() }
+        let editor = try database.editor(of: Note())
+        editor.autosaveDelay = .seconds(Int64.max)
+        editor.autosaves = true
+        editor.text = "x"
+        #expect(editor.needsSave)
+        try editor.save()
+    }
+
+    @Test func `a live query whose interval is the longest there is runs once`() async throws {
+        let database = try sandbox.database()
+        defer { database.close() }
+        try database.create("a", ["n": 1])
+        let query = try database.find(selector: ["n": 1]).live(interval: .seconds(Int64.max))
+        query.start()
+        #expect(try await query.waitForRows()?.count == 1)
+        try database.create("b", ["n": 1])
+        query.stop()
+    }
+}
