@@ -55,10 +55,14 @@ public struct DatabaseOptions: Sendable {
     public var mappedSize: Int?
 
     /// The bytes of documents and rows that building indexes holds in memory before it writes them, all
-    /// indexes of a pass together; default 32 MB. A smaller number makes pieces smaller and the whole slower.
+    /// indexes of a pass together; default 32 MB. A smaller number makes pieces smaller and the whole slower. With 0
+    /// or less each piece has one document.
     public var indexingMemory = 32 * 1_024 * 1_024
 
     /// The key of the data, once `encryptionKey` has given it.
+    /// At least a byte of memory for indexing: a piece that may have no bytes would have no document.
+    package var memoryForIndexing: Int { max(1, indexingMemory) }
+
     package var dataKey: DataKey?
 
     /// The defaults.

@@ -55,7 +55,7 @@ extension Snapshot {
         var isFull = false
         if try rows.seek(toAtLeast: start + 1) {
             _ = try rows.walk { key in
-                isFull = part.items.count >= count || part.bytes >= bytes
+                isFull = part.items.count >= max(1, count) || part.bytes >= max(1, bytes)
                 if isFull || key > end { return .stop }
                 while nextMark < key { nextMark = try marks.next() ? marks.integerKey : .max }
                 part.lastSequence = SequenceNumber(key)

@@ -93,7 +93,7 @@ struct IndexPass {
         // The builds that this pass does alone, as it left them.
         var builds: [IndexName: OutdatedIndex] = [:]
         var groups = PassGroups(definitions)
-        let memory = core.options.indexingMemory
+        let memory = core.options.memoryForIndexing
         // Known to others once there is something to do.
         var running: Int?
         defer { if let running { core.runningPasses.end(running) } }
@@ -177,7 +177,7 @@ struct IndexPass {
         guard let start = indexes.map(\.record.lastSequence).min(),
             let purge = indexes.map(\.record.lastPurge).min()
         else { return nil }
-        let count = IndexPart.firstCount(indexes.count, memory: core.options.indexingMemory)
+        let count = IndexPart.firstCount(indexes.count, memory: core.options.memoryForIndexing)
         return try IndexPiece(core, for: indexes, after: start, purge: purge, count: count)
     }
 
@@ -186,7 +186,7 @@ struct IndexPass {
         guard part.lastSequence < part.bound else { return nil }
         return try IndexPiece(
             core, for: part.indexes, after: part.lastSequence, purge: nil, through: part.bound,
-            count: part.nextCount(memory: core.options.indexingMemory))
+            count: part.nextCount(memory: core.options.memoryForIndexing))
     }
 
     private func map(

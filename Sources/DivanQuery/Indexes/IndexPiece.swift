@@ -104,7 +104,7 @@ final class IndexPiece: Sendable {
     ) throws {
         self.core = core
         self.indexes = indexes
-        let bytes = min(Self.largestBytes, core.options.indexingMemory)
+        let bytes = min(Self.largestBytes, core.options.memoryForIndexing)
         first = try IndexPart(
             core, for: indexes, after: sequence, purge: purge, through: bound,
             count: min(count, Self.partCount), bytes: min(bytes, Self.partBytes))

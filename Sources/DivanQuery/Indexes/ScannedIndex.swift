@@ -44,7 +44,7 @@ final class ScannedIndex: Sendable {
             // A map function that was broken off has not failed.
             try CancellationFlag.check()
             try Self.write(&part, to: stores, of: engine, &failures)
-            definition.text?.removeTerms(memory: core.options.indexingMemory)
+            definition.text?.removeTerms(memory: core.options.memoryForIndexing)
             (index.record.lastSequence, index.record.lastPurge) = (
                 part.lastSequence, part.lastPurge
             )

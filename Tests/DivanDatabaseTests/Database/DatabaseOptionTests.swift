@@ -26,6 +26,25 @@ import Testing
         try use { $0.busyTimeout = time }
     }
 
+    @Test(arguments: [0, -1, Int.min, 1])
+    func `an index is built with hardly any memory, a document at a time`(bytes: Int) throws {
+        let database = try sandbox.database { $0.indexingMemory = bytes }
+        defer { database.close() }
+        try database.inBatch {
+            for number in 0..<200 {
+                try database.create(DocumentID("\(number)"), ["text": "some words \(number)"])
+            }
+        }
+        let view = database.view(named: "v")
+        view.setMap(version: "1") { document, emit in emit(document["text"]) }
+        #expect(try view.query().run().count == 200)
+        let text = database.fullTextIndex(named: "t", on: ["text"])
+        #expect(try text.search("words").run().count == 200)
+        try database.update("7") { $0["text"] = "other" }
+        #expect(try text.search("words").run().count == 199)
+        #expect(try database.problems() == [])
+    }
+
     @Test func `an editor whose delay is the longest there is waits`() throws {
         struct Note: DocumentModel {
             var identity = ModelIdentity()
