@@ -116,11 +116,16 @@ extension SQLiteEngine {
             // The log's file keeps this size when it begins anew, so commits need not extend it.
             try connection.execute("PRAGMA journal_size_limit = \(32 << 20)")
         }
-        try connection.execute("PRAGMA cache_size = -\(options.writerCacheSize >> 10)")
+        try connection.execute("PRAGMA cache_size = \(cacheSize(options.writerCacheSize))")
         // A sealed file cannot be mapped, and pages that are kept open are for readers.
-        let mapped = place.codec == nil ? options.mappedSize : 0
+        let mapped = place.codec == nil ? max(0, options.mappedSize) : 0
         try connection.execute("PRAGMA mmap_size = \(mapped)")
         return connection
+    }
+
+    /// What SQLite calls a cache of so many bytes: kilobytes below 0, of which it takes 31 bits.
+    private static func cacheSize(_ bytes: Int) -> Int {
+        -min(max(0, bytes) >> 10, Int(Int32.max))
     }
 
     /// The most bytes of pages of a sealed file that a reader keeps open, in the place of a mapping.
@@ -139,10 +144,11 @@ extension SQLiteEngine {
         // A reader may have to make the log's index, so only a read-only engine opens the file so.
         let connection = try place.connect(
             readOnly: options.isReadOnly, timeout: options.busyTimeout)
-        try connection.execute("PRAGMA cache_size = -\(options.readerCacheSize >> 10)")
+        try connection.execute("PRAGMA cache_size = \(cacheSize(options.readerCacheSize))")
         let mapped =
             place.codec == nil
-            ? options.mappedSize : min(options.mappedSize, openedSize(others: others))
+            ? max(0, options.mappedSize)
+            : min(max(0, options.mappedSize), openedSize(others: others))
         try connection.execute("PRAGMA mmap_size = \(mapped)")
         return connection
     }

@@ -14,7 +14,8 @@ public enum Durability: Sendable {
 /// How a database is opened.
 ///
 /// Only the first opening of a directory in a process uses them: later ones share what is open, so
-/// their options are ignored, except `readOnly`, which holds for each handle by itself.
+/// their options are ignored, except `readOnly`, which holds for each handle by itself. A negative number of
+/// bytes is refused with the error `.invalidQuery`, but for ``indexingMemory``.
 public struct DatabaseOptions: Sendable {
     /// Whether a missing database is created.
     public var create = false
@@ -59,10 +60,10 @@ public struct DatabaseOptions: Sendable {
     /// or less each piece has one document.
     public var indexingMemory = 32 * 1_024 * 1_024
 
-    /// The key of the data, once `encryptionKey` has given it.
     /// At least a byte of memory for indexing: a piece that may have no bytes would have no document.
     package var memoryForIndexing: Int { max(1, indexingMemory) }
 
+    /// The key of the data, once `encryptionKey` has given it.
     package var dataKey: DataKey?
 
     /// The defaults.
@@ -74,6 +75,22 @@ public struct DatabaseOptions: Sendable {
         options.encryptionKey = nil
         options.dataKey = dataKey
         return options
+    }
+
+    /// Refuses settings that make no sense.
+    ///
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a negative number of bytes.
+    package func check() throws {
+        let sizes = [
+            ("cacheSize", cacheSize), ("mappedSize", mappedSize),
+            ("maximumDocumentSize", maximumDocumentSize),
+        ]
+        for case (let name, let size?) in sizes where size < 0 {
+            throw DatabaseError(
+                .invalidQuery,
+                "The option '\(name)' of a database is a number of bytes and cannot be \(size); use 0 or more."
+            )
+        }
     }
 
     /// What the engine is told.

@@ -38,6 +38,7 @@ package final class DatabaseRegistry: Sendable {
         name: String, path: String, options: DatabaseOptions, manager: Manager? = nil,
         sharesAnyKey: Bool = false
     ) throws -> Database {
+        try options.check()
         if let wanted = options.storageEngine { KnownEngines.remember(wanted) }
         if let shared = try share(path, name, options, manager, sharesAnyKey) { return shared }
         let newEngine =

@@ -26,6 +26,14 @@ import Testing
         try use { $0.busyTimeout = time }
     }
 
+    @Test(arguments: [Int.max, 0, 1])
+    func `any number of bytes of memory works`(bytes: Int) throws {
+        try use {
+            ($0.cacheSize, $0.mappedSize, $0.indexingMemory) = (bytes, bytes, bytes)
+        }
+        try use { $0.maximumDocumentSize = .max }
+    }
+
     @Test(arguments: [0, -1, Int.min, 1])
     func `an index is built with hardly any memory, a document at a time`(bytes: Int) throws {
         let database = try sandbox.database { $0.indexingMemory = bytes }
@@ -43,6 +51,25 @@ import Testing
         try database.update("7") { $0["text"] = "other" }
         #expect(try text.search("words").run().count == 199)
         #expect(try database.problems() == [])
+    }
+
+    @Test(arguments: [-1, -5, Int.min])
+    func `a negative number of bytes is refused by its name`(bytes: Int) throws {
+        let options: [(String, (inout DatabaseOptions) -> Void)] = [
+            ("cacheSize", { $0.cacheSize = bytes }), ("mappedSize", { $0.mappedSize = bytes }),
+            ("maximumDocumentSize", { $0.maximumDocumentSize = bytes }),
+        ]
+        for (name, adjust) in options {
+            let error = #expect(throws: DatabaseError.self) {
+                _ = try sandbox.database("new", adjust)
+            }
+            #expect(error?.code == .invalidQuery)
+            #expect(error?.message.contains("'\(name)'") == true)
+        }
+        // Nothing was made.
+        var options0 = DatabaseOptions()
+        options0.create = false
+        #expect(code { _ = try Database.open(at: sandbox.url("new"), options: options0) } != nil)
     }
 
     @Test func `an editor whose delay is the longest there is waits`() throws {
