@@ -30,7 +30,7 @@ extension AttachmentKey {
     }
 
     /// Whether it looks like one made of an MD5. One of four thousand million SHA-1 does so, too.
-    fileprivate var mayBeMD5: Bool { Array(bytes.suffix(4)) == Self.md5Mark }
+    var mayBeMD5: Bool { Array(bytes.suffix(4)) == Self.md5Mark }
 
     fileprivate init?(md5 digest: [UInt8]) { self.init((digest + Self.md5Mark).span) }
 }

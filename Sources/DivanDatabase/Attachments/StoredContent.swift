@@ -118,7 +118,7 @@ struct StoredContent: Sendable {
         guard let store = AttachmentStores.store(store) else {
             throw DatabaseError(
                 .databaseClosed,
-                "The database of \(label) is closed or deleted; open it again and read the document "
+                "The database of \(DatabaseError.inside(label)) is closed or deleted; open it again and read the document "
                     + "anew.", documentID: documentID, revisionID: revision)
         }
         let file: ContentFile?

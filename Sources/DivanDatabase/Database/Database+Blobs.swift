@@ -16,13 +16,18 @@ extension Database {
     /// Saving a document stores the content of its blobs by itself, so there is seldom a need for this.
     /// If no document refers to the content, the next compaction removes it.
     ///
+    /// A blob that was read from another database is copied, as a save does.
+    ///
     /// - Returns: The blob, readable from this database.
-    /// - Throws: `DatabaseError` with code `.io`, `.storageFull`, or as `write(_:)`; and what the
-    ///   content's reader throws.
+    /// - Throws: `DatabaseError` with code `.attachmentNotFound` when the content cannot be copied, `.io`,
+    ///   `.storageFull`, or as `write(_:)`; and what the content's reader throws.
     @discardableResult
     public func saveBlob(_ blob: Blob) throws -> Blob {
         try checkWritable()
-        guard let pending = blob.pending else { return blob }
+        let transfer = blob.isLacking(in: core.attachments) ? blob.transfer : nil
+        guard let pending = blob.pending ?? transfer else {
+            return Blob(blob.properties, store: core.attachments.number) ?? blob
+        }
         // Read before waiting for the writer.
         if !core.isInTransaction { _ = try pending.stage(in: core.attachments, for: "") }
         try core.write { try $0.store(pending) }

@@ -23,6 +23,11 @@ public import FoundationEssentials
 ///
 /// The content is stored with the document that is saved, in one transaction. The length and the
 /// digest are known as soon as the blob is made.
+///
+/// A blob that was read from one database may be set in a document of another one: saving that copies the
+/// content. The database that it was read from must be open then, and still have the content; otherwise the
+/// save is refused with the error `.attachmentNotFound`. An object of a blob that is set as JSON
+/// is kept as it is, with or without content.
 public struct Blob: Sendable {
     /// What `@type` says in the object of a blob.
     public static let typeName = "blob"
@@ -130,6 +135,43 @@ public struct Blob: Sendable {
 
     /// The content that is in no database yet.
     var pending: PendingAttachment? { stored.pending }
+
+    /// The store of the database that it was read from, by number; 0 for none.
+    var origin: UInt32 { stored.store }
+
+    /// Whether it has its content from the same place, and the same object.
+    func isSame(as other: Blob) -> Bool {
+        origin == other.origin && pending === other.pending && properties == other.properties
+    }
+
+    /// Whether a save may have to bring its content.
+    var hasContent: Bool { pending != nil || (origin != 0 && stored.key != nil) }
+
+    /// Whether the content must come from elsewhere before a store has it.
+    func isLacking(in store: AttachmentStore) -> Bool {
+        guard let key = stored.key, origin != store.number else { return false }
+        let found = store.length(of: key)
+        return properties["length"] == nil ? found == nil : found != length
+    }
+
+    /// The content on its way from the database that the blob was read from to another one; nil where it is in none.
+    ///
+    /// It is opened when it is read, as often as need be. Where it is gone by then, that is an error.
+    var transfer: PendingAttachment? {
+        guard pending == nil, origin != 0, stored.key != nil else { return nil }
+        let stored = stored
+        let content = AttachmentContent(
+            .reopened {
+                do { return try stored.makeStoredReader() } catch let error as DatabaseError
+                    where error.code == .attachmentNotFound || error.code == .databaseClosed
+                {
+                    throw DatabaseError.blobLeftBehind(error)
+                }
+            })
+        return PendingAttachment(
+            content.expecting(length: length, digest: digest), contentType: contentType,
+            label: "A blob")
+    }
 
     /// Whether the content is here.
     public var isContentAvailable: Bool { stored.isAvailable }

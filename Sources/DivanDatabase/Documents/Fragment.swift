@@ -38,6 +38,22 @@ public struct Fragment: Sendable {
     /// Blobs in the value that are in no database yet.
     var unsavedBlobs: [Blob] { if case .unsaved(_, let blobs) = storage { blobs } else { [] } }
 
+    /// The blobs in the value that have their content somewhere: in no database yet, or in the one that the fragment comes
+    /// from.
+    public var blobs: [Blob] {
+        let unsaved = unsavedBlobs
+        guard store != 0 else { return unsaved }
+        if case .packed(let packed) = storage, !packed.mayHoldBlobs { return unsaved }
+        var found = unsaved
+        value?.forEachBlob { object in
+            guard !unsaved.contains(where: { $0.properties == object }),
+                let blob = Blob(object, store: store)
+            else { return }
+            found.append(blob)
+        }
+        return found
+    }
+
     /// A fragment of a packed value; nil is an absent one.
     package init(_ packed: PackedValue?, store: UInt32 = 0) {
         storage = packed.map { .packed($0) } ?? .absent
@@ -85,7 +101,7 @@ public struct Fragment: Sendable {
         set {
             var object: JSONObject = if case .object(let object)? = value { object } else { [:] }
             object[key] = newValue.value
-            storage = Storage(.object(object), blobs: unsavedBlobs + newValue.unsavedBlobs)
+            storage = Storage(.object(object), blobs: unsavedBlobs + newValue.blobs)
         }
     }
 
@@ -104,7 +120,7 @@ public struct Fragment: Sendable {
         set {
             guard case .array(var array)? = value, array.indices.contains(index) else { return }
             array[index] = newValue.value ?? .null
-            storage = Storage(.array(array), blobs: unsavedBlobs + newValue.unsavedBlobs)
+            storage = Storage(.array(array), blobs: unsavedBlobs + newValue.blobs)
         }
     }
 

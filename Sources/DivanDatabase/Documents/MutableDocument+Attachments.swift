@@ -71,7 +71,14 @@ extension MutableDocument {
 
     /// Brings added content into a store's temporary files, so that a save need not do it as the writer.
     func stage(in store: AttachmentStore) throws {
-        let (id, pending) = state.withLock { ($0.id, $0.pending) }
+        let (id, pending) = try state.withLock { state in
+            guard let pending = state.pending, !pending.blobs.isEmpty else {
+                return (state.id, state.pending)
+            }
+            // A blob that is no longer in the document may be one whose content is gone.
+            let body = try state.properties.pack(id: state.id)
+            return (state.id, pending.needed(by: body))
+        }
         try pending?.stage(in: store, for: id)
     }
 
@@ -83,12 +90,12 @@ extension MutableDocument {
 }
 
 extension MutableDocument.State {
-    /// Keeps the content of blobs that were set, until they are saved.
+    /// Keeps what brings the content of blobs that were set, until they are saved.
     mutating func addBlobs(_ blobs: [Blob]) {
-        let unsaved = blobs.filter { $0.pending != nil }
-        guard !unsaved.isEmpty else { return }
+        let blobs = blobs.filter(\.hasContent)
+        guard !blobs.isEmpty else { return }
         pending = pending ?? PendingAttachments()
-        pending?.blobs += unsaved
+        pending?.add(blobs)
     }
 
     /// Whether the stub of a name was removed or replaced.

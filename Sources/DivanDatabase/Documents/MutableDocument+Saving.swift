@@ -112,10 +112,14 @@ extension MutableDocument {
         var hasChanges: Bool
         /// Attachments and blobs that were added or removed.
         var pending: PendingAttachments?
+        /// The store of the database that the document came from, by number; 0 for none.
+        var origin: UInt32
 
         /// What the save stores.
         var content: RevisionContent {
-            RevisionContent(body: body, isDeleted: false, pending: pending)
+            var content = RevisionContent(body: body, isDeleted: false, pending: pending)
+            content.origin = origin
+            return content
         }
     }
 
@@ -130,7 +134,7 @@ extension MutableDocument {
             return Draft(
                 id: state.id, hasGeneratedID: state.hasGeneratedID, base: state.base,
                 sequence: state.sequence, body: body, hasChanges: state.hasChanges,
-                pending: state.pending?.needed(by: body))
+                pending: state.pending?.needed(by: body), origin: state.store)
         }
     }
 

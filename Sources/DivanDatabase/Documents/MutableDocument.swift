@@ -179,7 +179,7 @@ extension MutableDocument: PropertyReader {
         }
         set {
             let value = newValue.value
-            edit(blobs: newValue.unsavedBlobs) { $0.set(value, forKey: key) }
+            edit(blobs: newValue.blobs) { $0.set(value, forKey: key) }
         }
     }
 

@@ -34,3 +34,16 @@ extension PackedValue {
         }
     }
 }
+
+extension JSONValue {
+    /// Calls `body` with the object of each blob, at any depth.
+    func forEachBlob(_ body: (JSONObject) -> Void) {
+        switch self {
+        case .array(let elements): for element in elements { element.forEachBlob(body) }
+        case .object(let object):
+            if Blob.typeName.hasSameBytes(as: object["@type"]?.string) { body(object) }
+            for (_, value) in object { value.forEachBlob(body) }
+        default: break
+        }
+    }
+}

@@ -9,14 +9,36 @@ struct PendingAttachments {
     var contents: NameMap<PendingAttachment> = [:]
     /// Stubs to leave out.
     var removed: NameSet = []
-    /// The content of blobs in the body.
-    var blobs: [Blob] = []
+    /// Blobs in the body whose content is in no database yet, or in one that may be another.
+    private(set) var blobs: [Blob] = []
+    /// The content of the latter, by digest; it is copied where it is not there.
+    private var transfers: NameMap<PendingAttachment> = [:]
     /// Whether an empty `_attachments` is stored, as the body had one.
     var keepsEmpty = false
 
     /// Whether the stub of a name is left out, or has other content in its place.
     func replacesStub(_ name: String) -> Bool {
         removed.contains(name) || contents[name] != nil
+    }
+
+    /// Adds blobs, each once, with what brings their content.
+    mutating func add(_ more: [Blob]) {
+        for blob in more where !blobs.contains(where: { $0.isSame(as: blob) }) {
+            blobs.append(blob)
+            if transfers[blob.digest] == nil { transfers[blob.digest] = blob.transfer }
+        }
+    }
+
+    /// Adds the blobs of another edit.
+    mutating func addBlobs(of other: PendingAttachments) { add(other.blobs) }
+
+    /// What brings the content of a blob into a store; nil when it is there, or when nothing does.
+    func content(of blob: Blob, for store: AttachmentStore) -> PendingAttachment? {
+        if let pending = blob.pending { return pending }
+        let isGiven = blobs.contains {
+            $0.pending != nil && $0.digest.hasSameBytes(as: blob.digest)
+        }
+        return !isGiven && blob.isLacking(in: store) ? transfers[blob.digest] : nil
     }
 
     /// Without the blobs that are no longer in the body.
@@ -31,7 +53,7 @@ struct PendingAttachments {
     /// Brings all content into a store's temporary files, as far as it is not there.
     func stage(in store: AttachmentStore, for id: DocumentID) throws {
         for pending in contents.values { _ = try pending.stage(in: store, for: id) }
-        for blob in blobs { _ = try blob.pending?.stage(in: store, for: id) }
+        for blob in blobs { _ = try content(of: blob, for: store)?.stage(in: store, for: id) }
     }
 }
 

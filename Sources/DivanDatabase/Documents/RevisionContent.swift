@@ -12,6 +12,9 @@ package struct RevisionContent {
     var pending: PendingAttachments?
     /// The contents that the body refers to, once `WriteContext.resolve` has found them.
     var references: [AttachmentReference] = []
+    /// The store of the database that the body was read from, by number; 0 for none. What the body refers to is copied
+    /// from there, where that is another database.
+    var origin: UInt32 = 0
     /// Whether a stub may only stand for content that a stored revision of the same document has.
     var isLimitedToOwnContents = false
 

@@ -6,6 +6,11 @@ internal import DivanModel
 extension DatabaseError {
     static func label(ofAttachment name: String) -> String { "Attachment '\(name.prefix(200))'" }
 
+    /// A label in the middle of a sentence.
+    static func inside(_ label: String) -> String {
+        label.prefix(1).lowercased() + label.dropFirst()
+    }
+
     static func attachmentName(_ name: String, _ id: DocumentID) -> DatabaseError {
         let problem =
             name.isEmpty
@@ -71,7 +76,7 @@ extension DatabaseError {
     static func attachmentSpent(_ label: String, _ id: DocumentID) -> DatabaseError {
         DatabaseError(
             .invalidDocument,
-            "The stream of \(label) of document '\(id)' was read in part by a save that failed; set "
+            "The stream of \(inside(label)) of document '\(id)' was read in part by a save that failed; set "
                 + "it again from a new stream.", documentID: id)
     }
 
@@ -90,9 +95,27 @@ extension DatabaseError {
         let owner = id.map { " of document '\($0)'" } ?? ""
         return DatabaseError(
             .attachmentNotFound,
-            "The content of \(label)\(owner) is not stored here: it was removed with the revisions "
+            "The content of \(inside(label))\(owner) is not stored here: it was removed with the revisions "
                 + "that referred to it, never received, or lost; verify tells which.",
             documentID: id, revisionID: revision)
+    }
+
+    /// A blob of another database, which does not have the content any more.
+    static func blobLeftBehind(_ cause: DatabaseError) -> DatabaseError {
+        DatabaseError(
+            .attachmentNotFound,
+            "The content of a blob cannot be copied from the database that the blob was read from, which is "
+                + "closed or does not have it; open that database and read the blob again, or make a "
+                + "new one from its source.", underlying: cause)
+    }
+
+    /// A document of another database, which is closed, with a blob that this one does not know.
+    static func blobUnknown(_ id: DocumentID) -> DatabaseError {
+        DatabaseError(
+            .attachmentNotFound,
+            "Document '\(id)' was read from a database that is closed, and the content of a blob in it is "
+                + "not stored here; open that database and read the document again.", documentID: id
+        )
     }
 
     static func attachmentDamaged(_ label: String, _ id: DocumentID?, _ revision: RevisionID?)
@@ -101,7 +124,7 @@ extension DatabaseError {
         let owner = id.map { " of document '\($0)'" } ?? ""
         return DatabaseError(
             .corrupted,
-            "The content of \(label)\(owner) is damaged; run verify to list the damage, and set it "
+            "The content of \(inside(label))\(owner) is damaged; run verify to list the damage, and set it "
                 + "anew from its source.", documentID: id, revisionID: revision)
     }
 

@@ -75,8 +75,7 @@ extension DatabaseError {
 extension MutableDocument {
     /// Brings the content of blobs that the properties name already.
     func add(_ blobs: [Blob]) {
-        let pending = blobs.filter { $0.pending != nil }
-        guard !pending.isEmpty else { return }
-        state.withLock { $0.addBlobs(pending) }
+        guard !blobs.isEmpty else { return }
+        state.withLock { $0.addBlobs(blobs) }
     }
 }

@@ -45,6 +45,7 @@ extension UnsavedRevision {
             content.pending = content.pending ?? PendingAttachments()
             content.pending?.contents.merge(pending.contents) { $1 }
             content.pending?.removed.formUnion(pending.removed)
+            content.pending?.addBlobs(of: pending.needed(by: content.body))
         }
         return content
     }

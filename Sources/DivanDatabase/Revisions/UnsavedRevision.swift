@@ -95,12 +95,18 @@ extension UnsavedRevision {
     ///
     /// `_id` and `_rev` can be read only; a value assigned to them is passed over.
     public subscript(key: String) -> Fragment {
-        get { special[key].map { Fragment($0) } ?? stored.fragment(key, store: store, blobs: []) }
+        get {
+            let blobs = pending?.blobs ?? []
+            return special[key].map { Fragment($0) }
+                ?? stored.fragment(key, store: store, blobs: blobs)
+        }
         set {
             switch SpecialProperty(rawValue: key) {
             case .id, .revision: break
             case .deleted: isDeletion = newValue.bool ?? false
-            default: stored.set(newValue.value, forKey: key)
+            default:
+                stored.set(newValue.value, forKey: key)
+                add(newValue.blobs)
             }
         }
     }
@@ -118,6 +124,15 @@ extension UnsavedRevision {
 
     /// The number of properties, the special ones included.
     public var count: Int { special.count + stored.count }
+
+    /// Keeps what brings the content of blobs that were set, until the revision is saved.
+    private mutating func add(_ blobs: [Blob]) {
+        let blobs = blobs.filter(\.hasContent)
+        guard !blobs.isEmpty else { return }
+        var pending = pending ?? PendingAttachments()
+        pending.add(blobs)
+        self.pending = pending
+    }
 
     /// Where the contents of its blobs and attachments are.
     var store: UInt32 { database.core.attachments.number }

@@ -47,16 +47,19 @@ extension WriteContext {
             return content
         }
         var content = content
+        try copyContents(of: content, id)
         if given != nil || content.pending?.contents.isEmpty == false {
             var rules = try rules()
             rules.isLimitedToOwnContents = content.isLimitedToOwnContents
             try resolveStubs(&content, given, id, rules)
         }
-        for blob in content.pending?.blobs ?? [] {
-            if let pending = blob.pending { _ = try place(pending, id) }
-        }
         let (_, snapshot) = try transaction()
         let store = snapshot.core.attachments
+        for blob in content.pending?.blobs ?? [] {
+            if let pending = content.pending?.content(of: blob, for: store) {
+                _ = try place(pending, id)
+            }
+        }
         content.references = try content.body.attachmentKeys.map {
             let isAbsent = store.length(of: $0) == nil
             return AttachmentReference(
@@ -246,6 +249,49 @@ extension WriteContext {
     /// Stores content that no revision refers to yet.
     func store(_ pending: PendingAttachment) throws {
         _ = try place(pending, DocumentID(""))
+    }
+
+    /// Copies what the body of a document of another database refers to and is not here.
+    ///
+    /// What that database does not have either stays as it is: an object that names content which is elsewhere.
+    private func copyContents(of content: RevisionContent, _ id: DocumentID) throws {
+        guard content.origin != 0 else { return }
+        let (_, snapshot) = try transaction()
+        let store = snapshot.core.attachments
+        guard content.origin != store.number else { return }
+        guard let source = AttachmentStores.store(content.origin) else {
+            return try checkBlobs(of: content, id, snapshot)
+        }
+        for key in content.body.attachmentKeys where !key.mayBeMD5 && store.length(of: key) == nil {
+            let file: ContentFile?
+            do { file = try source.open(key) } catch { throw DatabaseError.io(error) }
+            guard let file, let length = file.length else { continue }
+            let copy = AttachmentContent(.handle(file, length: length))
+            let pending = PendingAttachment(
+                copy.expecting(digest: key.digest), contentType: nil, label: "An attachment")
+            _ = try place(pending, id)
+        }
+    }
+
+    /// Refuses blobs of a database that is closed, unless their content comes along or is known here.
+    ///
+    /// Content is known here, too, that an object of a blob in a stored revision names, wherever it is.
+    private func checkBlobs(of content: RevisionContent, _ id: DocumentID, _ snapshot: Snapshot)
+        throws
+    {
+        guard content.body.mayHoldBlobs else { return }
+        let given = content.pending?.blobs.filter { $0.pending != nil }.map(\.digest) ?? []
+        var keys: [AttachmentKey] = []
+        content.body.forEachBlob {
+            if let key = $0["digest"]?.string.flatMap(AttachmentKey.init(digest:)) {
+                keys.append(key)
+            }
+        }
+        for key in keys where !given.contains(where: { $0.hasSameBytes(as: key.digest) }) {
+            guard
+                try snapshot.core.attachments.length(of: key) != nil || snapshot.isReferenced(key)
+            else { throw DatabaseError.blobUnknown(id) }
+        }
     }
 
     // MARK: - Rows
