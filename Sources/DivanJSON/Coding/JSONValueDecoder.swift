@@ -15,7 +15,8 @@ public struct JSONValueDecoder: Sendable {
 
     /// Reads a value of a type.
     ///
-    /// - Throws: `DecodingError`, with the path to the value that is missing or does not fit.
+    /// - Throws: `DecodingError`, with the path to the value that is missing or does not fit, or for a value
+    ///   that nests deeper than 512 levels.
     public func decode<T: Decodable>(_ type: T.Type, from value: JSONValue) throws -> T {
         try ValueDecoder(value: value, codingPath: []).take(type)
     }
@@ -29,6 +30,7 @@ struct ValueDecoder: Decoder {
 
     /// Reads the value as a type, without the detour of a container for JSON's own types.
     func take<T: Decodable>(_ type: T.Type) throws -> T {
+        guard codingPath.count <= ValueEncoder.deepest else { throw tooDeep }
         let result: Any?
         switch type {
         case is String.Type: result = value.string
@@ -57,6 +59,13 @@ struct ValueDecoder: Decoder {
         case .number(let value): T(value.text)
         default: nil
         }
+    }
+
+    private var tooDeep: any Error {
+        DecodingError.dataCorrupted(
+            .init(
+                codingPath: [],
+                debugDescription: "The value nests deeper than \(ValueEncoder.deepest) levels."))
     }
 
     /// The error of finding another type.

@@ -17,8 +17,8 @@ public struct JSONValueEncoder: Sendable {
 
     /// The JSON value of an encodable value.
     ///
-    /// - Throws: `EncodingError.invalidValue` for infinities and NaN, which JSON cannot express,
-    ///   and whatever the value's own `encode(to:)` throws.
+    /// - Throws: `EncodingError.invalidValue` for infinities and NaN, which JSON cannot express, and for
+    ///   what nests deeper than 512 levels, and whatever the value's own `encode(to:)` throws.
     public func encode(_ value: some Encodable) throws -> JSONValue {
         try ValueEncoder.encode(value, path: [])
     }
@@ -99,6 +99,7 @@ struct ValueEncoder: Encoder {
 
     /// Encodes a value into the slot, without the detour of a container for JSON's own types.
     func put(_ value: some Encodable) throws {
+        guard codingPath.count <= Self.deepest else { throw tooDeep(value) }
         switch value {
         case let value as String: slot.value = .string(value)
         case let value as Bool: slot.value = .bool(value)
@@ -108,6 +109,18 @@ struct ValueEncoder: Encoder {
         case let value as any JSONCodable: slot.value = value.jsonValue
         default: try value.encode(to: self)
         }
+    }
+
+    /// How deep values may nest: as deep as text that is parsed.
+    static let deepest = 512
+
+    private func tooDeep(_ value: Any) -> any Error {
+        EncodingError.invalidValue(
+            value,
+            .init(
+                codingPath: [],
+                debugDescription:
+                    "The value nests deeper than \(Self.deepest) levels; make it flatter."))
     }
 
     private func double(_ value: Double) throws -> JSONValue {

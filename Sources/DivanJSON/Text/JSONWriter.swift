@@ -48,6 +48,9 @@ extension ByteSink {
         case .double(let value): append(value, style: form.doubles)
         case .number(let value): append(value.text.utf8)
         case .string(let value): append(string: value, style: form.strings)
+        case .array where level >= JSONValue.maximumDepth,
+            .object where level >= JSONValue.maximumDepth:
+            appendDeep(value, form: form, level: level)
         case .array(let elements):
             append(0x5B)
             for (index, element) in elements.enumerated() {

@@ -129,14 +129,20 @@ extension JSONObject: Hashable {
 
     /// Hashes the properties so that their order does not matter.
     public func hash(into hasher: inout Hasher) {
+        hash(into: &hasher, levels: JSONValue.maximumDepth)
+    }
+
+    /// Hashes so many levels: see ``JSONValue``.
+    func hash(into hasher: inout Hasher, levels: Int) {
+        hasher.combine(count)
+        guard levels > 0 else { return }
         var sum = 0
         for (key, value) in self {
             var one = Hasher()
             one.combine(ExactString(key))
-            one.combine(value)
+            value.hash(into: &one, levels: levels - 1)
             sum &+= one.finalize()
         }
-        hasher.combine(count)
         hasher.combine(sum)
     }
 }

@@ -52,6 +52,11 @@ extension JSONValue: Hashable {
 
     /// Hashes the value, in agreement with `==`.
     public func hash(into hasher: inout Hasher) {
+        hash(into: &hasher, levels: JSONValue.maximumDepth)
+    }
+
+    /// Hashes so many levels of the value. What lies deeper makes no difference to the hash.
+    func hash(into hasher: inout Hasher, levels: Int) {
         switch self {
         case .null: hasher.combine(0)
         case .bool(let value): hasher.combine(value)
@@ -60,8 +65,11 @@ extension JSONValue: Hashable {
         case .double(let value): hasher.combine(value.bitPattern)
         case .number(let value): hasher.combine(value)
         case .string(let value): hasher.combine(ExactString(value))
-        case .array(let value): hasher.combine(value)
-        case .object(let value): hasher.combine(value)
+        case .array(let elements):
+            hasher.combine(elements.count)
+            guard levels > 0 else { return }
+            for element in elements { element.hash(into: &hasher, levels: levels - 1) }
+        case .object(let value): value.hash(into: &hasher, levels: levels)
         }
     }
 }

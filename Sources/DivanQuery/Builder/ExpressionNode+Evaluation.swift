@@ -31,8 +31,8 @@ extension ExpressionNode {
                 values.append(value)
             }
             return function.apply(values)
-        // Bound and folded before anything is computed.
-        case .parameter, .aggregate: return .none
+        // Bound, folded and refused before anything is computed.
+        case .parameter, .aggregate, .tooDeep: return .none
         default: return try truth(in: scope).map { .bool($0) } ?? JSONValue.null
         }
     }

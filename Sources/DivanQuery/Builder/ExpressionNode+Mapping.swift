@@ -11,7 +11,7 @@ extension ExpressionNode {
         if let other = try replace(self) { return other }
         func map(_ node: ExpressionNode) throws -> ExpressionNode { try node.mapped(replace) }
         switch self {
-        case .literal, .parameter, .property, .meta, .document, .variable: return self
+        case .literal, .parameter, .property, .meta, .document, .variable, .tooDeep: return self
         case .compare(let comparison, let left, let right):
             return .compare(comparison, try map(left), try map(right))
         case .between(let value, let low, let high):

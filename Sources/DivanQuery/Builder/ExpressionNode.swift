@@ -56,11 +56,16 @@ indirect enum ExpressionNode: Sendable, Equatable {
     /// Folds the rows of a group; nil counts rows.
     case aggregate(Aggregate, ExpressionNode?)
     case collated(ExpressionNode, Collation)
+    /// What would have nested too deep, in whose place this stands: a query refuses it.
+    case tooDeep
+
+    /// How deep expressions may nest. One level takes up to 4 kB of the stack, which has 8 MB, before optimization.
+    static let deepest = 512
 
     /// The parts that it is made of.
     var children: [ExpressionNode] {
         switch self {
-        case .literal, .parameter, .property, .meta, .document, .variable: []
+        case .literal, .parameter, .property, .meta, .document, .variable, .tooDeep: []
         case .compare(_, let left, let right), .like(let left, let right),
             .matches(let left, let right), .arithmetic(_, let left, let right):
             [left, right]

@@ -120,7 +120,7 @@ public struct SelectQuery: Sendable {
     ///
     /// - Returns: The rows, all of one moment.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when a path, a pattern, a source, a parameter or a
-    ///   join makes no sense; `.databaseClosed`, `.io`, `.corrupted`, or as
+    ///   join makes no sense, or when an expression or a value nests deeper than 512 levels; `.databaseClosed`, `.io`, `.corrupted`, or as
     ///   `Database.updateIndexes(progress:)`.
     public func run() throws -> SelectRows { try SelectRun(self).run() }
 

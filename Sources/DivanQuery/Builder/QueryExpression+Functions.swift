@@ -7,7 +7,7 @@ extension QueryExpression {
     private func arithmetic(_ operation: ExpressionNode.Arithmetic, _ other: QueryExpression)
         -> QueryExpression
     {
-        QueryExpression(.arithmetic(operation, node, other.node))
+        QueryExpression(.arithmetic(operation, node, other.node), of: [self, other])
     }
 
     /// The sum. Integers stay integers unless the sum outgrows 64 bits with a sign; null for anything but numbers.
@@ -43,7 +43,13 @@ public enum Function {
     static func call(_ function: ExpressionFunction, _ arguments: QueryExpression...)
         -> QueryExpression
     {
-        QueryExpression(.function(function, arguments.map(\.node)))
+        QueryExpression(.function(function, arguments.map(\.node)), of: arguments)
+    }
+
+    private static func aggregate(
+        _ aggregate: ExpressionNode.Aggregate, _ value: QueryExpression
+    ) -> QueryExpression {
+        QueryExpression(.aggregate(aggregate, value.node), of: [value])
     }
 
     // MARK: - Aggregates
@@ -53,27 +59,27 @@ public enum Function {
 
     /// The number of rows for which there is a value other than null.
     public static func count(_ value: QueryExpression) -> QueryExpression {
-        QueryExpression(.aggregate(.count, value.node))
+        aggregate(.count, value)
     }
 
     /// The sum of the numbers, rounded once at its end; 0 without any.
     public static func sum(_ value: QueryExpression) -> QueryExpression {
-        QueryExpression(.aggregate(.sum, value.node))
+        aggregate(.sum, value)
     }
 
     /// The mean of the numbers, whose sum is not rounded before; null without any.
     public static func average(_ value: QueryExpression) -> QueryExpression {
-        QueryExpression(.aggregate(.average, value.node))
+        aggregate(.average, value)
     }
 
     /// The least value other than null, by the collation; null without any.
     public static func minimum(_ value: QueryExpression) -> QueryExpression {
-        QueryExpression(.aggregate(.minimum, value.node))
+        aggregate(.minimum, value)
     }
 
     /// The greatest value other than null, by the collation; null without any.
     public static func maximum(_ value: QueryExpression) -> QueryExpression {
-        QueryExpression(.aggregate(.maximum, value.node))
+        aggregate(.maximum, value)
     }
 
     // MARK: - Texts, arrays and dates

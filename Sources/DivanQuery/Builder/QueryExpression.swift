@@ -22,10 +22,61 @@ public import FoundationEssentials
 /// Values of one type compare by the collation `.raw`: strings by bytes, unless ``collate(_:)`` says
 /// otherwise. Values of different types are not equal, and no other comparison of them is true.
 /// `1` equals `1.0`.
+///
+/// ## Size
+///
+/// Half a million terms may be put together by `and` or by `or`. Whatever else is made of expressions, such as a sum
+/// of sums, nests at most 512 levels deep: a query with more throws `.invalidQuery` when it runs.
 public struct QueryExpression: Sendable {
     let node: ExpressionNode
+    /// How many levels of expressions it has, itself one of them.
+    private let depth: Int
 
-    init(_ node: ExpressionNode) { self.node = node }
+    /// Makes an expression that is made of no other one.
+    init(_ node: ExpressionNode) { (self.node, depth) = (node, 1) }
+
+    /// Makes an expression of others.
+    ///
+    /// - Parameters:
+    ///   - node: The expression.
+    ///   - parts: What it is made of.
+    init(_ node: ExpressionNode, of parts: [QueryExpression]) {
+        self.init(node, above: parts.map(\.depth).max() ?? 0)
+    }
+
+    /// Makes an expression above others. One that nests too deep holds none of them: so whatever walks over an
+    /// expression, or releases it, needs no more of the stack than the deepest one that is allowed.
+    private init(_ node: ExpressionNode, above levels: Int) {
+        let isTooDeep = levels >= ExpressionNode.deepest
+        (self.node, depth) = isTooDeep ? (.tooDeep, 1) : (node, levels + 1)
+    }
+
+    /// How many terms a list of terms has that grows one by one.
+    private static let mostTerms = 1_000
+
+    /// Puts terms together to one list of terms.
+    ///
+    /// A list takes in the terms of another one, so a chain of terms is one level and not as many as it has terms. A
+    /// list that is full becomes a term of the next one: adding a term never copies more than one list.
+    ///
+    /// - Parameters:
+    ///   - other: What follows.
+    ///   - terms: The terms of a node that is such a list; nil for any other node.
+    ///   - make: Makes a list.
+    /// - Returns: The list.
+    func joined(
+        _ other: QueryExpression, terms: (ExpressionNode) -> [ExpressionNode]?,
+        _ make: ([ExpressionNode]) -> ExpressionNode
+    ) -> QueryExpression {
+        let sides = [self, other]
+        let lists = sides.map { terms($0.node) }
+        let all = zip(sides, lists).flatMap { side, list in list ?? [side.node] }
+        guard all.count <= Self.mostTerms else {
+            return QueryExpression(make([node, other.node]), of: sides)
+        }
+        let levels = zip(sides, lists).map { $1 == nil ? $0.depth : $0.depth - 1 }
+        return QueryExpression(make(all), above: levels.max() ?? 0)
+    }
 
     // MARK: - Values
 
@@ -87,7 +138,7 @@ public struct QueryExpression: Sendable {
 
     /// The same value, compared and sorted by a collation.
     public func collate(_ collation: Collation) -> QueryExpression {
-        QueryExpression(.collated(node, collation))
+        QueryExpression(.collated(node, collation), of: [self])
     }
 }
 

@@ -156,7 +156,15 @@ struct SelectPlan {
             guard let value = parameters[name] else {
                 throw DatabaseError(.invalidQuery, "The parameter '\(name)' has no value.")
             }
+            try DatabaseError.check(nestingOf: [value], "The parameter '\(name)'")
             return .literal(value)
+        case .literal(let value):
+            try DatabaseError.check(nestingOf: [value], "A value of the query")
+        case .tooDeep:
+            throw DatabaseError(
+                .invalidQuery,
+                "An expression of the query nests deeper than \(ExpressionNode.deepest) levels; "
+                    + "write it flatter.")
         case .property(let path, let source):
             guard !path.isInvalid else {
                 throw DatabaseError(.invalidQuery, "A property of the query has no path.")

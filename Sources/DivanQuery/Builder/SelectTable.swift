@@ -29,7 +29,7 @@ final class SelectTable: Sendable {
 /// The values of rows, one row behind the other: packed where all columns stand in documents as they are, and such as
 /// expressions give where a column is computed.
 ///
-/// What expressions give can be more than what can be packed, a literal that nests too deep for example.
+/// What expressions give can be more than what can be packed, a literal that is not a number for example.
 enum SelectCells: Sendable {
     case packed(PackedList)
     case computed([JSONValue?])

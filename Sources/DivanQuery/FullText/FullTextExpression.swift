@@ -53,10 +53,21 @@ extension FullTextExpression {
 }
 
 extension FullTextExpression {
+    /// How deep expressions may nest. What is parsed nests less.
+    private static let deepest = 512
+
     /// Refuses what makes no sense.
     ///
-    /// - Throws: `DatabaseError` with code `.invalidQuery` for a negative nearness.
-    func check() throws {
+    /// - Parameter levels: How many levels there may be.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for a negative nearness, or for an expression that nests
+    ///   too deep.
+    func check(levels: Int = deepest) throws {
+        guard levels > 0 else {
+            throw DatabaseError(
+                .invalidQuery,
+                "The expression to search for nests deeper than \(Self.deepest) levels; write it "
+                    + "flatter.")
+        }
         switch self {
         case .word, .prefix, .phrase: return
         case .near(_, let distance):
@@ -64,10 +75,11 @@ extension FullTextExpression {
             throw DatabaseError(
                 .invalidQuery,
                 "A negative number of words between others makes no sense; use 0 or more.")
-        case .all(let parts), .any(let parts): for part in parts { try part.check() }
+        case .all(let parts), .any(let parts):
+            for part in parts { try part.check(levels: levels - 1) }
         case .except(let wanted, let unwanted):
-            try wanted.check()
-            try unwanted.check()
+            try wanted.check(levels: levels - 1)
+            try unwanted.check(levels: levels - 1)
         }
     }
 }

@@ -50,7 +50,7 @@ public struct FullTextQuery: Sendable {
     /// - Returns: The rows, all of one moment, and their documents of the same, unless the
     ///   ``updateMode`` lets rows be older.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when the text makes no sense, or `skip`,
-    ///   `limit` or a nearness is negative; also `.databaseClosed`, `.io`, `.corrupted`, and as
+    ///   `limit` or a nearness is negative, or an expression nests deeper than 512 levels; also `.databaseClosed`, `.io`, `.corrupted`, and as
     ///   `FullTextIndex.updateIndex(progress:)`.
     public func run() throws -> FullTextResult {
         let expression =

@@ -71,8 +71,8 @@ final class EmissionSink {
     }
 
     func emit(_ key: JSONValue, _ value: PackedValue?) {
-        guard key.isFinite else { return fail(.notANumber) }
         guard key.isNested(atMost: RowKeyCoder.maximumDepth) else { return fail(.nesting) }
+        guard key.isFinite else { return fail(.notANumber) }
         emit(value) { coder.append(key, to: &$0, &$1) }
     }
 

@@ -13,6 +13,8 @@ struct QueryRun {
 
     func run() throws -> QueryResult {
         try DatabaseError.check(skip: query.skip, limit: query.limit)
+        let asked = [query.startKey, query.endKey].compactMap(\.self) + (query.keys ?? [])
+        try DatabaseError.check(nestingOf: asked, "A key of the query")
         switch query.source {
         case .view(let view): return try run(view)
         case .allDocuments(let core, _): return try AllDocumentsRun(query: query, core: core).run()

@@ -45,12 +45,12 @@ public struct Emitter {
             return nil
         }
         let json = value.jsonValue
-        guard json.isFinite else {
-            sink.fail(.notANumber)
-            return nil
-        }
         guard json.isNested(atMost: JSONValue.deepestStored) else {
             sink.fail(.nesting)
+            return nil
+        }
+        guard json.isFinite else {
+            sink.fail(.notANumber)
             return nil
         }
         return PackedValue(json)

@@ -58,6 +58,7 @@ extension Replication {
     /// How far everything is safe: what the run knows, else what the last one noted.
     private func start(of peer: LocalPeer) async throws -> RemoteSequence? {
         if let safe = report.safe { return safe }
+        try settings.checkNesting()
         var newest: Checkpoint.Entry?
         for id in [Ends.id(self)] + Ends.earlierIDs(self) {
             let entry = try await peer.checkpoint(id)?.checkpoint.history.first

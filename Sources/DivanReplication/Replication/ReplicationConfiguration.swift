@@ -231,6 +231,7 @@ extension ReplicationConfiguration {
                 )
             }
             try checkChoice()
+            try checkNesting()
             for id in documentIDs {
                 do { _ = try id.checked() } catch let error as DatabaseError {
                     throw ReplicationError(.invalidSetting, "documentIDs: \(error.message)")
@@ -240,6 +241,20 @@ extension ReplicationConfiguration {
             limits.page = changesPerPage
             limits.revisionsPerFetch = revisionsPerFetch
             return limits
+        }
+    }
+
+    /// Refuses parameters that no checkpoint can be named after.
+    ///
+    /// - Throws: `ReplicationError` with code `.invalidSetting`.
+    func checkNesting() throws {
+        let most = JSONValue.deepestStored
+        guard JSONValue.object(filterParameters).isNested(atMost: most),
+            JSONValue.object(selector ?? [:]).isNested(atMost: most)
+        else {
+            throw ReplicationError(
+                .invalidSetting,
+                "The parameters of the filter, or the selector, nest deeper than \(most) levels.")
         }
     }
 

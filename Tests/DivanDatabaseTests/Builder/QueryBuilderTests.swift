@@ -190,13 +190,12 @@ import Testing
     }
 
     @Test func `a computed column gives what a document could not hold, beside others`() throws {
-        var deep: JSONValue = 1
-        for _ in 0..<JSONValue.maximumDepth + 10 { deep = .array([deep]) }
+        let most = QueryExpression.double(.infinity)
         let rows =
             try QueryBuilder
-            .select(.expression(.value(deep)).as("deep"), .property("age"), .property("none"))
+            .select(.expression(most).as("most"), .property("age"), .property("none"))
             .from(.database(database)).where(Meta.id.equalTo("ann")).run()
-        #expect(rows[0]["deep"].value == deep)
+        #expect(rows[0]["most"].value == .double(.infinity))
         #expect(rows[0]["age"].int == 30 && !rows[0]["none"].exists)
     }
 

@@ -78,6 +78,36 @@ import Testing
         #expect(!object.contains(key: "k5"))
     }
 
+    /// Never released, since Swift would do that level by level.
+    private static let deep: JSONValue = (0..<60_000).reduce(["a", [:]]) { value, level in
+        level.isMultiple(of: 2) ? [value, []] : ["b": 1, "a": value]
+    }
+
+    @Test func `a value is written and hashed however deep it nests`() {
+        let text = JSONWriter.string(Self.deep)
+        let opening = String(repeating: #"{"b":1,"a":["#, count: 30_000)
+        let closing = String(repeating: ",[]]}", count: 30_000)
+        #expect(text.hasSameBytes(as: opening + #"["a",{}]"# + closing))
+        #expect(Self.deep.hashValue == Self.deep.hashValue)
+        #expect(Self.deep.description.utf8.count == text.utf8.count)
+    }
+
+    @Test func `values of many levels are written as those of few are`() throws {
+        let inner: JSONValue = ["b": [1, ["x": "y"], []], "a": [:]]
+        for pretty in [false, true] {
+            let value = (0..<1_022).reduce(inner) { value, _ in [value] }
+            var expected = JSONWriter.string(inner, pretty: pretty)
+            for _ in 0..<1_022 {
+                let lines = expected.split(separator: "\n")
+                expected =
+                    pretty
+                    ? "[\n" + lines.map { "  " + $0 }.joined(separator: "\n") + "\n]"
+                    : "[" + expected + "]"
+            }
+            #expect(JSONWriter.string(value, pretty: pretty).hasSameBytes(as: expected))
+        }
+    }
+
     @Test func `depth is measured up to a limit`() {
         #expect(JSONValue.null.isNested(atMost: 0))
         #expect(!JSONValue.array([]).isNested(atMost: 0))
