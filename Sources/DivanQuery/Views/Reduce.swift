@@ -65,7 +65,8 @@ public struct Reduce: Sendable {
     /// results of earlier calls as values and no keys. It must give the same result however rows
     /// are cut into calls. It may be called on any thread.
     ///
-    /// - Parameter body: The function. What it throws is thrown by the queries that have the rows.
+    /// - Parameter body: The function. What it throws is thrown by the queries that have the rows. Its result has at
+    ///   most 64 kB, and nests at most 512 levels deep.
     /// - Returns: The reduce.
     public static func custom(
         _ body:
@@ -93,6 +94,10 @@ public struct Reduce: Sendable {
     ///   larger than any number.
     public static func total(of values: [JSONValue]) throws -> JSONValue {
         do {
+            guard values.allSatisfy({ $0.isNested(atMost: JSONValue.deepestStored) }) else {
+                throw ReduceFailure(
+                    "A value to be added nests deeper than \(JSONValue.deepestStored) levels.")
+            }
             guard values.allSatisfy(\.isFinite) else {
                 throw ReduceFailure("A value to be added is NaN or infinite.")
             }
@@ -207,6 +212,11 @@ struct CustomReducer: ViewReducer {
     {
         let result = try MapGuard.$isMapping.withValue(true) {
             try body(keys, values.map { $0.jsonValue() }, isRereduce)
+        }
+        guard result.isNested(atMost: JSONValue.deepestStored) else {
+            throw ReduceFailure(
+                "The reduce function gave something nested deeper than \(JSONValue.deepestStored) "
+                    + "levels.")
         }
         guard result.isFinite else {
             throw ReduceFailure("The reduce function gave a number that is NaN or infinite.")

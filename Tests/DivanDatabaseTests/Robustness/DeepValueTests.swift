@@ -65,6 +65,17 @@ import Testing
         #expect(values.failures.map(\.documentID) == ["d"])
     }
 
+    @Test func `a reduce function that gives one fails the query`() throws {
+        let view = view
+        view.setMap(version: "2", reduce: .custom { _, _, _ in Self.deep }) { document, emit in
+            emit(document["n"])
+        }
+        let error = #expect(throws: DatabaseError.self) { try view.query().run() }
+        #expect(error?.code == .invalidQuery)
+        #expect(error?.description.contains("512 levels") ?? false)
+        #expect(code { try Reduce.total(of: [Self.deep]) } == .invalidQuery)
+    }
+
     @Test func `an expression to search for that nests as deep is refused`() throws {
         let index = database.fullTextIndex(named: "f", on: ["t"])
         for levels in [500, 2_000] {
