@@ -89,6 +89,7 @@ struct SelectPlan {
         let names =
             [clauses.source.name].compactMap(\.self) + clauses.joins.compactMap(\.source.name)
         let known = NameSet(names)
+        let aliases = ColumnAliases(clauses.columns)
         func ready(_ node: ExpressionNode) throws -> ExpressionNode {
             try node.mapped { try Self.bound($0, query.parameters, known) }
         }
@@ -99,9 +100,11 @@ struct SelectPlan {
         sourceName = clauses.source.name
         keys = Self.keys(clauses.columns)
         columns = try clauses.columns.map { try ready($0.node) }
-        grouping = try clauses.grouping.map(ready)
-        groupCondition = try clauses.groupCondition.map(ready)
-        ordering = try clauses.ordering.map { (try ready($0.node), $0.isDescending) }
+        grouping = try clauses.grouping.map { try ready(aliases.resolved($0, inGroups: false)) }
+        groupCondition = try clauses.groupCondition.map { try ready(aliases.resolved($0)) }
+        ordering = try clauses.ordering.map {
+            (try ready(aliases.resolved($0.node)), $0.isDescending)
+        }
         collation = ordering.first?.node.collation ?? .raw
         lookups = try clauses.joins.map { try Self.lookup($0, query, ready) }
         let ofRows = columns + [groupCondition].compactMap(\.self) + ordering.map(\.node)
