@@ -70,12 +70,15 @@ struct IndexPart: Sendable {
 
     /// The same with its documents mapped for the indexes that need them.
     ///
-    /// - Throws: What a ``GroupMapper`` throws.
-    func mapped() throws -> IndexPart {
+    /// - Parameter flag: What cancels the work, between one document and the next.
+    /// - Returns: The part.
+    /// - Throws: `CancellationError`, or what a ``GroupMapper`` throws.
+    func mapped(unless flag: CancellationFlag?) throws -> IndexPart {
         guard !documents.isEmpty else { return self }
         let answers = try GroupAnswers(indexes, documents.map(\.document))
         var mapper = IndexMapper(indexes, areLent: false, answers)
         for (number, item) in items.enumerated() {
+            try flag?.check()
             let (id, document) = documents[number]
             mapper.map(document, id, item)
         }

@@ -128,17 +128,21 @@ final class IndexPiece: Sendable {
     /// wait in vain.
     ///
     /// - Parameter whole: Those before; without documents when this throws.
-    /// - Throws: `DatabaseError`, and what a map function throws.
+    /// - Throws: `DatabaseError`, what a ``GroupMapper`` throws, and `CancellationError`.
     func map(adding whole: inout IndexPart) throws {
+        // The threads that help carry no flag: theirs is that of the thread that they help.
+        let flag = CancellationFlag.current
         // Nothing else may refer to the arrays of the whole, or adding a part would copy them.
         var taken = whole.emptied
         swap(&taken, &whole)
         let work = Mutex(Work(whole: consume taken))
         let threads = mostThreads
         if threads == 1 {
-            map(true, work)
+            map(true, work, unless: flag)
         } else {
-            DispatchQueue.concurrentPerform(iterations: threads) { map($0 == 0, work) }
+            DispatchQueue.concurrentPerform(iterations: threads) {
+                map($0 == 0, work, unless: flag)
+            }
         }
         try work.withLock { work in
             if let failure = work.failure { throw failure }
@@ -147,19 +151,23 @@ final class IndexPiece: Sendable {
     }
 
     /// What one thread does; one of them begins with the part that has been read.
-    private func map(_ isFirst: Bool, _ work: borrowing Mutex<Work>) {
+    private func map(
+        _ isFirst: Bool, _ work: borrowing Mutex<Work>, unless flag: CancellationFlag?
+    ) {
         do {
-            if isFirst { try add(first, to: work) }
+            if isFirst { try add(first, to: work, unless: flag) }
             while work.withLock({ $0.failure == nil }), var stretch = claim() {
-                while let part = try read(&stretch) { try add(part, to: work) }
+                while let part = try read(&stretch) { try add(part, to: work, unless: flag) }
             }
         } catch {
             work.withLock { $0.failure = error }
         }
     }
 
-    private func add(_ part: IndexPart, to work: borrowing Mutex<Work>) throws {
-        let mapped = try MapGuard.$isMapping.withValue(true) { try part.mapped() }
+    private func add(
+        _ part: IndexPart, to work: borrowing Mutex<Work>, unless flag: CancellationFlag?
+    ) throws {
+        let mapped = try MapGuard.$isMapping.withValue(true) { try part.mapped(unless: flag) }
         work.withLock { $0.add(mapped) }
     }
 

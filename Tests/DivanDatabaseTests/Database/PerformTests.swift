@@ -2,6 +2,7 @@
 
 import Divan
 import DivanTestSupport
+import FoundationEssentials
 import Testing
 
 /// `perform` and `performBatch`: blocking calls off the thread of a task.
@@ -207,6 +208,32 @@ import Testing
         goOn.open()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(seen.all.count == 1)
+    }
+
+    @Test func `the build of an index stops at the next document when its task is cancelled`()
+        async throws
+    {
+        let database = database
+        // More than one core maps at once.
+        try database.inBatch { for number in 0..<3_000 { try database.create("\(number)") } }
+        let (began, goOn) = (Gate(), Gate())
+        let seen = Record<String>()
+        let view = database.view(named: "slow")
+        view.setMap(version: "1") { document, emit in
+            seen.append(document.id.text)
+            began.open()
+            goOn.wait()
+            emit(1)
+        }
+        let task = Task { try await database.perform { _ in try view.query().run().count } }
+        await began.passed()
+        task.cancel()
+        goOn.open()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        // Each thread was at one document.
+        #expect(seen.all.count <= ProcessInfo.processInfo.activeProcessorCount)
+        #expect(view.failures.isEmpty)
+        #expect(try view.query().run().count == 3_000)
     }
 
     @Test(arguments: LongWork.all)

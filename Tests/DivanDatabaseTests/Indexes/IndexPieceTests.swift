@@ -242,7 +242,7 @@ struct IndexPieceTests {
             let missing = random.oneIn(2) ? random.below(parts.count) : parts.count
             var work = IndexPiece.Work(whole: piece.first.emptied)
             for place in parts.indices.shuffled(using: &random) where place != missing {
-                work.add(try parts[place].mapped())
+                work.add(try parts[place].mapped(unless: nil))
             }
             let expected = parts[..<missing].flatMap { $0.items.map(\.sequence) }
             #expect(work.whole.items.map(\.sequence) == expected, "round \(round)")
