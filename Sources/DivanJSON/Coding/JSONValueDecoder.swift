@@ -22,6 +22,18 @@ public struct JSONValueDecoder: Sendable {
     }
 }
 
+extension JSONValueDecoder {
+    /// Reads a value as the type's own `init(from:)` does, also of a type that has a JSON value of its own.
+    ///
+    /// - Parameters:
+    ///   - type: The type.
+    ///   - value: The value.
+    /// - Returns: What was read; nil when it does not fit.
+    package func decodeCodableForm<T: Decodable>(_ type: T.Type, from value: JSONValue) -> T? {
+        try? T(from: ValueDecoder(value: value, codingPath: []))
+    }
+}
+
 /// A decoder of one value.
 struct ValueDecoder: Decoder {
     let value: JSONValue

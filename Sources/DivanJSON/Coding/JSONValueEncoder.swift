@@ -106,7 +106,9 @@ struct ValueEncoder: Encoder {
         case let value as Double: slot.value = try double(value)
         case let value as Float: slot.value = try double(Double(value.description) ?? Double(value))
         case let value as any FixedWidthInteger: slot.value = JSONValue(value)
-        case let value as any JSONCodable: slot.value = value.jsonValue
+        case let value as any JSONCodable:
+            let json = value.jsonValue
+            slot.value = if case .double(let number) = json { try double(number) } else { json }
         default: try value.encode(to: self)
         }
     }
