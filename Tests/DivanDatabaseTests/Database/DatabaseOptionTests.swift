@@ -31,6 +31,9 @@ import Testing
         try use {
             ($0.cacheSize, $0.mappedSize, $0.indexingMemory) = (bytes, bytes, bytes)
         }
+    }
+
+    @Test func `the largest number of bytes of a document works`() throws {
         try use { $0.maximumDocumentSize = .max }
     }
 

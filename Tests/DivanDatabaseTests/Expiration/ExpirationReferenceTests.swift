@@ -39,11 +39,12 @@ import Testing
         let exists = reference.keys.contains(id)
         switch random.below(10) {
         case 0, 1, 2:
-            let document =
-                try database.document(withID: id)?.toMutable() ?? MutableDocument(id: id)
+            let stored = try database.document(withID: id)
+            let document = stored?.toMutable() ?? MutableDocument(id: id)
             document.set(Int64(random.below(1_000)), forKey: "n")
             try database.save(document)
-            if !exists { reference[id] = .some(nil) }
+            // What is made anew after a deletion has no date.
+            if stored == nil { reference[id] = .some(nil) }
         case 3, 4, 5:
             let date = clock.now.addingTimeInterval(Double(random.below(100)))
             if exists {
