@@ -62,7 +62,7 @@ public struct ListenerTLS: Sendable, CustomStringConvertible, CustomReflectable 
     /// - Returns: The identity.
     /// - Throws: `DatabaseError` with code `.io` when the file cannot be written, or is there and holds no identity that can be read.
     public static func selfSigned(keptAt file: URL, hosts: [String] = []) throws -> ListenerTLS {
-        let path = file.path(percentEncoded: false)
+        let path = try file.localPath
         // Two programs that start at once make one identity.
         let lock = try? FileHandle(path: path + ".lock", [.write, .create], permissions: 0o600)
         _ = try? lock?.lock(exclusive: true, timeout: .seconds(10))

@@ -50,7 +50,8 @@ extension Database {
         let engine = KnownEngines.standard
         var result = SalvageResult()
         try Installation(
-            path: destination.directoryPath, purpose: .copy, transfer: .copying, progress: progress
+            path: try destination.directoryPath, purpose: .copy, transfer: .copying,
+            progress: progress
         ).run { dataPath in
             let access = try DatabaseAccess(making: encryptionKey)
             var manifest = Manifest(engine: engine.identifier)
@@ -94,7 +95,7 @@ extension Database {
         var options = DatabaseOptions()
         options.encryptionKey = key
         options.readOnly = true
-        let path = url.path(percentEncoded: false)
+        let path = try url.localPath
         do {
             return (try open(at: url, options: options), nil)
         } catch let error as DatabaseError

@@ -42,9 +42,11 @@ public struct AttachmentContent: Sendable {
         AttachmentContent(.bytes(bytes))
     }
 
-    /// The content of a file.
+    /// The content of a file of this machine; the save refuses the URL of anything else with `.io`.
     public static func file(_ url: URL) -> AttachmentContent {
-        AttachmentContent(.file(url.path(percentEncoded: false)))
+        do { return AttachmentContent(.file(try url.localPath)) } catch {
+            return AttachmentContent(.reopened { throw error })
+        }
     }
 
     /// What a reader gives, from where it stands to its end.

@@ -109,6 +109,7 @@ extension Database {
         at url: URL, to engine: StorageEngineFactory, progress: ProgressHandler? = nil
     ) throws {
         try EngineConversion.run(
-            at: url.directoryPath, to: engine, busyTimeout: DatabaseOptions().busyTimeout, progress)
+            at: try url.directoryPath, to: engine, busyTimeout: DatabaseOptions().busyTimeout,
+            progress)
     }
 }

@@ -84,7 +84,7 @@ public final class Database: Sendable {
     public static func open(at url: URL, options: DatabaseOptions = DatabaseOptions()) throws
         -> Database
     {
-        let path = url.directoryPath
+        let path = try url.directoryPath
         let directory = Files.lastComponent(of: path)
         let name = DatabaseName.name(ofDirectory: directory) ?? directory
         return try DatabaseRegistry.shared.open(name: name, path: path, options: options)

@@ -56,7 +56,7 @@ public struct Blob: Sendable {
     /// - Throws: `DatabaseError` with code `.io`. A file that has changed when the blob is saved is
     ///   refused then.
     public init(contentType: String?, file url: URL) throws {
-        let path = url.path(percentEncoded: false)
+        let path = try url.localPath
         let handle: FileHandle
         do { handle = try FileHandle(path: path, .read) } catch {
             throw DatabaseError.io(error)

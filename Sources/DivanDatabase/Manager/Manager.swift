@@ -63,7 +63,7 @@ public final class Manager: Sendable {
     public init(directory: URL, options: ManagerOptions = ManagerOptions()) throws {
         self.directory = directory
         self.options = options
-        path = directory.directoryPath
+        path = try directory.directoryPath
         guard !DatabaseDirectory.exists(at: path) else {
             throw DatabaseError(
                 .invalidName,

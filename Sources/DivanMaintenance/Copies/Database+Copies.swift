@@ -42,7 +42,8 @@ extension Database {
         _ progress: ProgressHandler?
     ) throws {
         try Installation(
-            path: url.directoryPath, purpose: .backup, transfer: .linking, encryption: encryption,
+            path: try url.directoryPath, purpose: .backup, transfer: .linking,
+            encryption: encryption,
             progress: progress
         ).run(core)
     }
@@ -67,10 +68,11 @@ extension Database {
         encryption: CopyEncryption = .unchanged, progress: ProgressHandler? = nil
     ) throws {
         try CopySource.withCore(
-            at: source.directoryPath, key: encryptionKey, busyTimeout: DatabaseOptions().busyTimeout
+            at: try source.directoryPath, key: encryptionKey,
+            busyTimeout: DatabaseOptions().busyTimeout
         ) { core in
             try Installation(
-                path: destination.directoryPath, purpose: .copy, transfer: .copying,
+                path: try destination.directoryPath, purpose: .copy, transfer: .copying,
                 encryption: encryption, progress: progress
             ).run(core)
         }

@@ -48,7 +48,7 @@ extension Manager {
             throw DatabaseError.replacedWhileOpen(name)
         }
         try CopySource.withCore(
-            at: source.directoryPath, key: encryptionKey, busyTimeout: copyTimeout
+            at: try source.directoryPath, key: encryptionKey, busyTimeout: copyTimeout
         ) { core in
             try Installation(
                 path: target, purpose: .replacement, transfer: .copying, encryption: encryption,

@@ -213,6 +213,8 @@ import Testing
             + " --log listener=info"
         try tool.write("", to: "out")
         try tool.write("", to: "err")
+        try FileManager.default.createDirectory(
+            atPath: tool.path("data"), withIntermediateDirectories: false)
         let child = try ChildProcess(
             "/bin/sh", ["-c", script, TestTool.executable.path], in: tool.directory.path,
             environment: ["PATH": "/usr/bin:/bin"], output: .file(tool.path("out")),
