@@ -56,6 +56,19 @@ import Testing
         return pull
     }
 
+    /// Lends a pull that was told to stop and is still at work, until the checkpoint is released.
+    private func withStoppingPull(
+        _ body: (Replication, SlowCheckpoint) async throws -> Void
+    ) async throws {
+        let slow = SlowCheckpoint()
+        let server = try slow.serve(stand)
+        defer { server.stop() }
+        let pull = try await idlePull(server)
+        pull.stop()
+        await eventually { slow.seen.withLock { $0 } > 0 }
+        try await body(pull, slow)
+    }
+
     @Test func `a resume() while suspend() still waits starts the replication again`()
         async throws
     {
@@ -78,33 +91,25 @@ import Testing
     @Test func `a start() while stop() is still at work starts the replication again`()
         async throws
     {
-        let slow = SlowCheckpoint()
-        let server = try slow.serve(stand)
-        defer { server.stop() }
-        let pull = try await idlePull(server)
-        pull.stop()
-        await eventually { slow.seen.withLock { $0 } > 0 }
-        pull.start()
-        slow.release()
-        try there.put("late", [:], parent: nil)
-        try await eventually { try here.contains("late") }
-        await pull.stopAndWait()
-        #expect(!pull.isRunning)
+        try await withStoppingPull { pull, slow in
+            pull.start()
+            slow.release()
+            try there.put("late", [:], parent: nil)
+            try await eventually { try here.contains("late") }
+            await pull.stopAndWait()
+            #expect(!pull.isRunning)
+        }
     }
 
     @Test func `a stop() after such a start() has the last word`() async throws {
-        let slow = SlowCheckpoint()
-        let server = try slow.serve(stand)
-        defer { server.stop() }
-        let pull = try await idlePull(server)
-        pull.stop()
-        await eventually { slow.seen.withLock { $0 } > 0 }
-        pull.start()
-        pull.stop()
-        slow.release()
-        await pull.waitUntilEnded()
-        #expect(!pull.isRunning)
-        #expect(here.replications.isEmpty)
+        try await withStoppingPull { pull, slow in
+            pull.start()
+            pull.stop()
+            slow.release()
+            await pull.waitUntilEnded()
+            #expect(!pull.isRunning)
+            #expect(here.replications.isEmpty)
+        }
     }
 
     @Test func `a run() while stop() is still at work runs to its own end`() async throws {
