@@ -49,6 +49,7 @@ struct GenerationRewriting {
             {
                 try Files.remove(directory.path + "/" + name)
             }
+            _ = try DatabaseDirectory.makeGeneration(generation, at: directory.path)
             try build(dataPath)
             try name(generation)
         } catch {
@@ -67,7 +68,6 @@ struct GenerationRewriting {
     /// Builds the new generation whole.
     private func build(_ dataPath: String) throws {
         try progress.report(WorkProgress(phase: Self.copyPhase, completed: 0, total: nil))
-        try Files.makeDirectory(dataPath)
         let source = try openSource()
         defer { source.close() }
         try form.fill(dataPath, from: source.engine) { done, total in
@@ -124,7 +124,7 @@ struct GenerationRewriting {
     private func name(_ generation: Int) throws {
         var probe = directory.manifest
         probe.generation = generation
-        try DatabaseDirectory.markPlace(in: &probe, at: directory.path)
+        DatabaseDirectory.markPlace(in: &probe, at: directory.path)
         try Files.synchroniseDirectory(
             DatabaseDirectory.dataPath(directory.path, generation))
         try Files.synchroniseDirectory(directory.path)

@@ -6,8 +6,9 @@ package import DivanSystem
 // What of a directory is Divan's. A person may keep other files there, and call them anything: `data-2026` is a likely name
 // for a folder of measurements. So a name alone does not make a generation, and only what Divan has made is ever removed.
 extension DatabaseDirectory {
-    /// How many bytes the data of a creation that did not finish may have, once the file `changes` is there.
-    private static let mostUnfinished = 1 << 20
+    /// How many bytes the data of a creation that did not finish may have. LMDB's take 80,000 and SQLite's 4,096, and as
+    /// much as 40,000 more while the engine has them open.
+    private static let mostUnfinished = 128 << 10
 
     /// The number of a generation's directory; nil for another name.
     package static func generation(_ name: String) -> Int? {
@@ -41,19 +42,24 @@ extension DatabaseDirectory {
 
     /// Refuses a directory without a manifest that yet holds a database, or that cannot be looked into.
     ///
+    /// What a copy that did not finish has left, which can be large, has no file `changes`. Where a database is to be made
+    /// that is no reason to remove it: the file may be lost, too.
+    ///
+    /// - Parameters:
+    ///   - path: The directory.
+    ///   - isCreating: Whether an empty database is to be made there.
     /// - Throws: `DatabaseError` with code `.corrupted`; `SystemError`.
-    package static func checkIsNoDatabase(at path: String) throws {
+    package static func checkIsNoDatabase(at path: String, isCreating: Bool = false) throws {
         do {
             _ = try FileStatus(at: manifestPath(path))
         } catch {
             guard error.isMissing else { throw error }
         }
-        guard let bytes = try? Files.read(changesPath(path)), let mark = ChangeMark(bytes) else {
-            return
-        }
+        let mark = (try? Files.read(changesPath(path))).flatMap(ChangeMark.init)
+        guard mark != nil || isCreating, Files.isDirectory(path) else { return }
         let data = try Files.list(path).filter { isGeneration($0, at: path) }
         let size = data.reduce(0) { $0 + Files.size(of: path + "/" + $1) }
-        let hasCommit = mark.lastSequence > 0 || mark.lastPurge > 0
+        let hasCommit = mark.map { $0.lastSequence > 0 || $0.lastPurge > 0 } ?? false
         if size > (hasCommit ? 0 : mostUnfinished), !exists(at: path) {
             throw DatabaseError.manifestLost(path)
         }
@@ -80,14 +86,16 @@ extension DatabaseDirectory {
         ["manifest", "changes"].contains { name.hasBytePrefix($0 + Files.temporaryMark) }
     }
 
-    /// Whether an entry is a generation: a directory with nothing in it that a generation has not.
+    /// Whether an entry is a generation, whole or not: a directory with the empty file `place`, and nothing that a generation
+    /// has not; or with nothing at all, as one is for a moment.
     private static func isGeneration(_ name: String, at path: String) -> Bool {
-        guard generation(name) != nil, let names = try? Files.list(path + "/" + name) else {
-            return false
-        }
+        let folder = path + "/" + name
+        guard generation(name) != nil, let names = try? Files.list(folder) else { return false }
+        guard !names.isEmpty else { return true }
         let others = ["attachments", "attachments.lock", "place", "source"]
-        return names.allSatisfy { name in
-            name.hasBytePrefix("main.") || others.contains { $0.hasSameBytes(as: name) }
-        }
+        return Files.length(of: folder + "/place") == 0
+            && names.allSatisfy { name in
+                name.hasBytePrefix("main.") || others.contains { $0.hasSameBytes(as: name) }
+            }
     }
 }

@@ -66,12 +66,22 @@ package final class DatabaseDirectory: Sendable {
         dataPath(path, generation) + "/place"
     }
 
-    /// Makes the file by which a new generation is told from its copies, and notes which it is.
-    package static func markPlace(in manifest: inout Manifest, at path: String) throws(SystemError)
+    /// Makes the folder of a new generation, and in it first of all the file by which it is told from its copies, and from
+    /// folders that are not Divan's.
+    ///
+    /// - Returns: The path of the folder.
+    package static func makeGeneration(_ generation: Int, at path: String) throws(SystemError)
+        -> String
     {
-        let placePath = placePath(path, manifest.generation)
-        try Files.touch(placePath)
-        manifest.place = Files.lastingIdentity(of: placePath) ?? ""
+        let dataPath = dataPath(path, generation)
+        try Files.makeDirectory(dataPath)
+        try Files.touch(placePath(path, generation))
+        return dataPath
+    }
+
+    /// Notes which file tells the manifest's generation from its copies.
+    package static func markPlace(in manifest: inout Manifest, at path: String) {
+        manifest.place = Files.lastingIdentity(of: placePath(path, manifest.generation)) ?? ""
     }
 
     /// Whether `path` holds a whole database.
@@ -308,7 +318,7 @@ package final class DatabaseDirectory: Sendable {
         ) {
             // Another process may have created it while this one waited.
             guard !exists(at: path) else { return }
-            try checkIsNoDatabase(at: path)
+            try checkIsNoDatabase(at: path, isCreating: true)
             for name in try leftovers(at: path, besides: nil) {
                 try Files.remove(path + "/" + name)
             }
@@ -316,9 +326,8 @@ package final class DatabaseDirectory: Sendable {
             manifest.generation = try nextGeneration(at: path)
             manifest.encryption = access.wrapping
             manifest.isPartitioned = partitioned
-            let dataPath = dataPath(path, manifest.generation)
-            try Files.makeDirectory(dataPath)
-            try markPlace(in: &manifest, at: path)
+            let dataPath = try makeGeneration(manifest.generation, at: path)
+            markPlace(in: &manifest, at: path)
             // From here on a missing engine file is damage, and is not replaced by an empty one.
             try makeEngine(dataPath, access.dataKey)
             try Files.replace(changesPath(path), with: ChangeMark().bytes)

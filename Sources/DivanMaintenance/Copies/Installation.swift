@@ -133,11 +133,11 @@ struct Installation {
 
     /// Builds a generation whole, and returns the manifest that makes it count.
     private func build(_ generation: Int, _ make: Making) throws -> (Manifest, DataKey?) {
-        let dataPath = DatabaseDirectory.dataPath(path, generation)
+        let dataPath = try DatabaseDirectory.makeGeneration(generation, at: path)
         let made = try make(dataPath)
         var manifest = made.0
         manifest.generation = generation
-        try DatabaseDirectory.markPlace(in: &manifest, at: path)
+        DatabaseDirectory.markPlace(in: &manifest, at: path)
         try Files.synchroniseDirectory(dataPath)
         return (manifest, made.1)
     }

@@ -125,6 +125,7 @@ import Testing
         try manager.createDirectory(at: sandbox.url("empty"), withIntermediateDirectories: true)
         let remains = sandbox.url("remains").appending(path: "data-1")
         try manager.createDirectory(at: remains, withIntermediateDirectories: true)
+        try Data().write(to: remains.appending(path: "place"))
         try Data("half".utf8).write(to: remains.appending(path: "main.sqlite3"))
         try Data().write(to: sandbox.url("remains").appending(path: "lock"))
         #expect(code { try Database.open(at: sandbox.url("remains")) } == .databaseNotFound)

@@ -80,7 +80,9 @@ import Testing
 
     /// Files of a person's, whose names a database's could have.
     private static let foreign = [
-        "data-2026/measurements.csv", "data-1000000000000/x", "data-01/main.sqlite3", "data-7/main",
+        "data-2026/measurements.csv", "data-1000000000000/x", "data-01/main.sqlite3",
+        "data-7/main.py",
+        "data-8/source/main.swift", "data-9/attachments/letter.pdf", "data-10/place",
         "data-final.csv", "data-3", "notes.new-1", "photos/a.jpg",
     ]
 
@@ -153,6 +155,7 @@ import Testing
         for name in ["data-0", "data-2"] {
             let folder = root.appending(path: name)
             try manager.createDirectory(at: folder, withIntermediateDirectories: false)
+            try Data().write(to: folder.appending(path: "place"))
             try Data("x".utf8).write(to: folder.appending(path: "main.sqlite3"))
         }
         try Data("x".utf8).write(to: root.appending(path: "manifest.new-1"))

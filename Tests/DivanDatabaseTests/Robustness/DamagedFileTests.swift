@@ -109,6 +109,24 @@ import Testing
         database.close()
     }
 
+    @Test func `data without manifest and changes are not made anew either`() throws {
+        let directory = try TestDirectory("partial")
+        try directory.makeDatabase("app.divan", documents: 1_000)
+        let path = directory.path("app.divan")
+        for name in ["manifest", "changes", "lock"] {
+            try? FileManager.default.removeItem(atPath: path + "/" + name)
+        }
+        let before = try directory.bytes(of: "app.divan")
+        let error = #expect(throws: DatabaseError.self) {
+            try Database.forTest(at: path, create: true)
+        }
+        #expect(error?.code == .corrupted)
+        #expect(try directory.bytes(of: "app.divan") == before)
+        let salvaged = try Database.salvage(
+            from: directory.url("app.divan"), to: directory.url("salvaged"))
+        #expect(salvaged.documentsCopied == 1_000)
+    }
+
     @Test func `a creation that did not finish is no database until it is created anew`() throws {
         let directory = try TestDirectory("unfinished")
         let path = directory.path("app.divan")

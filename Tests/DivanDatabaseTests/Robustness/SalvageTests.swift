@@ -162,6 +162,7 @@ import Testing
         // What a kill leaves: data that no manifest names.
         try FileManager.default.createDirectory(
             at: directory.url("copy/data-1"), withIntermediateDirectories: true)
+        try Data().write(to: directory.url("copy/data-1/place"))
         try Data("half".utf8).write(to: directory.url("copy/data-1/\(TestEngine.mainFile)"))
         try Data().write(to: directory.url("copy/lock"))
         #expect(try Database.salvage(from: source, to: target).documentsCopied == 40)
