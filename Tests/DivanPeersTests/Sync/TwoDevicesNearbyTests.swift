@@ -2,12 +2,12 @@
 
 import Divan
 import DivanListener
-import DivanPeers
 import DivanTestSupport
 import Foundation
 import Testing
 
 @testable import DivanDiscovery
+@testable import DivanPeers
 
 /// The code of docs/two-devices.md for devices that find each other, line for line: `scripts/check-docs` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct TwoDevicesNearbyTests {
@@ -54,6 +54,8 @@ import Testing
         try await eventually { try other.notes.contains("a") }
         try other.notes.put("b", ["n": 2], parent: nil)
         try await eventually { try one.notes.contains("b") }
+        // The documents may have come by the address in the link, before the network told anything.
+        await eventually { other.sync.whereabouts(of: one.device.id)?.seen.isEmpty == false }
         await one.sync.stop()
         await eventually { other.sync.currentStatuses.map(\.presence) == [.away] }
         await other.sync.stop()
