@@ -25,7 +25,7 @@ extension WriteContext {
     ) throws -> (document: Document, overrode: Bool)? {
         let open = try openTransaction()
         let reserved = try check(content, of: id, limit: open.core.options.maximumDocumentSize)
-        try checkCarried(reserved, id, base: base)
+        try checkCarried(reserved, id, base: base, origin: content.origin)
         if base == nil, let document = try createNew(id, content) { return (document, false) }
         let snapshot = open.snapshot
         let record = try known ?? snapshot.record(id)

@@ -55,10 +55,16 @@ extension WriteContext {
         return reserved
     }
 
-    /// Refuses reserved keys in an app's edit, except those that came with the revision it edits.
-    func checkCarried(_ reserved: [String], _ id: DocumentID, base: RevisionID?) throws {
-        guard let first = reserved.first else { return }
+    /// Refuses reserved keys in an app's edit, except those that came with the revision it edits, and attachments that came
+    /// with a document of another database.
+    func checkCarried(
+        _ reserved: [String], _ id: DocumentID, base: RevisionID?, origin: UInt32 = 0
+    ) throws {
+        guard !reserved.isEmpty else { return }
         let (_, snapshot) = try transaction()
+        let isForeign = origin != 0 && origin != snapshot.core.attachments.number
+        let reserved = isForeign ? reserved.filter { $0 != "_attachments" } : reserved
+        guard let first = reserved.first else { return }
         guard let base, let edited = try? snapshot.document(id, revision: base) else {
             throw DatabaseError.reservedKey(first, id)
         }

@@ -69,8 +69,7 @@ public struct WriteTransaction: ~Copyable {
     ) throws -> SaveResult? {
         let draft = try document.draft()
         let id = draft.hasGeneratedID ? draft.id : try draft.id.checked()
-        guard draft.hasChanges || draft.base == nil else {
-            guard let base = draft.base else { return nil }
+        if let base = draft.base, !draft.hasChanges, try holds(draft, base) {
             let unchanged = Document(
                 id: id, revisionID: base, sequence: draft.sequence, isDeleted: false,
                 body: draft.body, store: try snapshot.core.attachments.number)
@@ -85,6 +84,13 @@ public struct WriteTransaction: ~Copyable {
         else { return nil }
         document.adopt(saved.document, savedIn: context.outcome)
         return SaveResult(document: saved.document, overrode: saved.overrode)
+    }
+
+    /// Whether the revision of a document without edits is in this database, which it may not come from.
+    private func holds(_ draft: MutableDocument.Draft, _ base: RevisionID) throws -> Bool {
+        let snapshot = try snapshot
+        if [0, snapshot.core.attachments.number].contains(draft.origin) { return true }
+        return try snapshot.record(draft.id)?.tree.node(base) != nil
     }
 
     /// Reads a document, lets `edit` change it, and saves it.
