@@ -45,7 +45,7 @@ extension Database {
         from source: URL, to destination: URL, encryptionKey: EncryptionKey? = nil,
         progress: ProgressHandler? = nil
     ) throws -> SalvageResult {
-        let (damaged, manifestProblem) = try openDamaged(at: source, encryptionKey)
+        let (damaged, problems) = try openDamaged(at: source, encryptionKey)
         defer { damaged.close() }
         let engine = KnownEngines.standard
         var result = SalvageResult()
@@ -64,7 +64,7 @@ extension Database {
             try copy.sync()
             return (manifest, access.dataKey)
         }
-        if let manifestProblem { result.problems.insert(manifestProblem, at: 0) }
+        result.problems.insert(contentsOf: problems, at: 0)
         return result
     }
 
@@ -91,29 +91,74 @@ extension Database {
     /// Opens a database read-only, if need be by its newest data without the manifest.
     private static func openDamaged(
         at url: URL, _ key: EncryptionKey?
-    ) throws -> (Database, VerificationProblem?) {
+    ) throws -> (Database, [VerificationProblem]) {
         var options = DatabaseOptions()
         options.encryptionKey = key
         options.readOnly = true
         let path = try url.localPath
         do {
-            return (try open(at: url, options: options), nil)
+            return (try open(at: url, options: options), [])
         } catch let error as DatabaseError
             where (error.code == .corrupted || error.code == .databaseNotFound) && key == nil
         {
-            let generations = ((try? Files.list(path)) ?? [])
-                .compactMap(DatabaseDirectory.generation)
-            guard let newest = generations.max() else { throw error }
-            let core = try DatabaseCore(
-                name: "damaged", directory: nil,
-                engine: DatabaseCore.openEngine(
-                    at: "\(path)/data-\(newest)",
-                    named: KnownEngines.engine(ofDataAt: "\(path)/data-\(newest)").identifier,
-                    options),
-                options: options, dataPath: "\(path)/data-\(newest)")
-            let database = Database(name: "damaged", core: core, readOnly: true, registration: nil)
-            return (database, VerificationProblem(message: error.message, documentID: nil))
+            let (database, others) = try openMost(at: path, options, error)
+            let problem = VerificationProblem(message: error.message, documentID: nil)
+            return (database, [problem] + others)
         }
+    }
+
+    /// Opens the generation of a directory without a manifest that has the most documents: another one may be unfinished, or
+    /// a folder of a person's.
+    ///
+    /// - Throws: `error` when there is none, or else as opening the last one that cannot be opened.
+    private static func openMost(
+        at path: String, _ options: DatabaseOptions, _ error: DatabaseError
+    ) throws -> (Database, [VerificationProblem]) {
+        let names = ((try? Files.list(path)) ?? []).filter { name in
+            let files = try? Files.list(path + "/" + name)
+            return files?.contains { $0.hasBytePrefix("main.") } == true
+        }
+        .compactMap(DatabaseDirectory.generation).sorted(by: >).map { "data-\($0)" }
+        var best: (core: DatabaseCore, count: Int, name: String)?
+        var others: [String] = []
+        var failure: any Error = error
+        for name in names {
+            do {
+                let core = try openData(at: path + "/" + name, options)
+                let count =
+                    (try? core.read { try $0.reader.count(of: core.stores.documents) }) ?? 0
+                if let former = best, former.count >= count {
+                    core.close()
+                    others.append(name)
+                } else {
+                    best?.core.close()
+                    if let former = best { others.append(former.name) }
+                    best = (core, count, name)
+                }
+            } catch let refusal {
+                failure = refusal
+                others.append(name)
+            }
+        }
+        guard let best else { throw failure }
+        let problems = others.map { name in
+            VerificationProblem(
+                message: "What is in '\(name)' was passed over; '\(best.name)' has more documents.",
+                documentID: nil)
+        }
+        let database = Database(
+            name: "damaged", core: best.core, readOnly: true, registration: nil)
+        return (database, problems)
+    }
+
+    private static func openData(at dataPath: String, _ options: DatabaseOptions) throws
+        -> DatabaseCore
+    {
+        try DatabaseCore(
+            name: "damaged", directory: nil,
+            engine: DatabaseCore.openEngine(
+                at: dataPath, named: KnownEngines.engine(ofDataAt: dataPath).identifier, options),
+            options: options, dataPath: dataPath)
     }
 }
 
@@ -200,11 +245,14 @@ final class Salvage {
         // Oldest first, so that each revision's history is there when it comes.
         for node in record.tree.nodes.sorted(by: { $0.id < $1.id }) {
             guard let sequence = node.sequence else { continue }
-            let body = attempt(id) { try snapshot.body(id, sequence, expecting: node.id) } ?? nil
-            guard let body, (try? body.validate()) != nil, body.kind == .object else {
-                if node.isLeaf { add("Revision \(node.id) of document '\(id)' is lost.", id) }
-                continue
+            var body = attempt(id) { try snapshot.body(id, sequence, expecting: node.id) } ?? nil
+            if let read = body, (try? read.validate()) == nil || read.kind != .object { body = nil }
+            if body == nil, node.isLeaf {
+                add("Revision \(node.id) of document '\(id)' is lost.", id)
+                // That the document is deleted is known, and an older body must not bring it back.
+                if node.isTombstone { body = PackedValue(.object([:])) }
             }
+            guard let body else { continue }
             let history = try RevisionHistory(tree.history(of: node.id))
             let content = RevisionContent(body: body, isDeleted: node.isTombstone)
             if try add(id, history, content) { count += 1 }
@@ -328,7 +376,9 @@ final class Salvage {
                 }
             }
             if let record, (try? record.body.validate()) != nil {
-                try copy.core.write { try $0.putLocal(id, record.body) }
+                try copy.core.write {
+                    try $0.putLocal(id, record.body, revision: record.revision)
+                }
             }
         }
     }

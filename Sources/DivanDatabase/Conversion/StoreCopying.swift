@@ -25,6 +25,7 @@ struct StoreCopying {
     func run() throws {
         try source.read { (reader: any StorageReader) throws -> Void in
             let names = try reader.storeNames()
+            try check(names)
             let counts = try names.map { try reader.count(of: source.store($0)) }
             let total = counts.reduce(0, +)
             var done = 0
@@ -33,6 +34,16 @@ struct StoreCopying {
                 try compare(name, count)
             }
             try report(total, total)
+        }
+    }
+
+    /// Refuses names that a damaged file has in another case or with another kind of key than Divan gives them.
+    private func check(_ names: [StoreName]) throws {
+        let registry = StoreRegistry()
+        for name in Stores.names { _ = registry.store(name) }
+        for name in names where registry.storeUnlessTaken(name) == nil {
+            throw StorageError(
+                .corrupted, "The file has a store \(name), which is the name of another one.")
         }
     }
 

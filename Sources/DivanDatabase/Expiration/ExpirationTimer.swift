@@ -85,6 +85,7 @@ package final class ExpirationTimer: Sendable {
         } catch {
             Log.expiration.error(
                 "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
+            retry(core, error)
         }
     }
 

@@ -18,9 +18,13 @@ extension DatabaseDirectory {
         return number
     }
 
-    /// A number that no directory has yet, also none that is not Divan's.
+    /// A number that no directory has yet, also none that is not Divan's: the next one, or a free one below where a person's
+    /// folder has the last.
     package static func nextGeneration(at path: String) throws(SystemError) -> Int {
-        (try Files.list(path).compactMap(generation).max() ?? 0) + 1
+        let taken = Set(try Files.list(path).compactMap(generation))
+        let next = (taken.max() ?? 0) + 1
+        if generation("data-\(next)") != nil { return next }
+        return (1...).first { !taken.contains($0) } ?? next
     }
 
     /// What lies in a directory and does not belong to a database of that generation: other
@@ -28,10 +32,17 @@ extension DatabaseDirectory {
     package static func leftovers(at path: String, besides current: Int?) throws(SystemError)
         -> [String]
     {
-        try Files.list(path).filter { name in
-            if isReplacement(name) { return true }
-            return generation(name) != current && isGeneration(name, at: path)
+        let names = try Files.list(path)
+        let generations = names.filter { name in
+            generation(name) != current && isGeneration(name, at: path)
         }
+        // Last, since one of them may say that the others belong to a deleted database.
+        return generations + names.filter(isReplacement)
+    }
+
+    /// What the manifest of a database is called from its deletion on, until its data are removed.
+    static func deletedManifestPath(_ path: String) -> String {
+        manifestPath(path) + Files.temporaryMark + "deleted"
     }
 
     /// Whether Divan makes an entry of this name in the directory, and made this one, if it can be told.
@@ -55,6 +66,8 @@ extension DatabaseDirectory {
         } catch {
             guard error.isMissing else { throw error }
         }
+        // What is left of a deletion that was interrupted is no database.
+        guard !Files.exists(deletedManifestPath(path)) else { return }
         let mark = (try? Files.read(changesPath(path))).flatMap(ChangeMark.init)
         guard mark != nil || isCreating, Files.isDirectory(path) else { return }
         let data = try Files.list(path).filter { isGeneration($0, at: path) }
@@ -88,7 +101,7 @@ extension DatabaseDirectory {
 
     /// Whether an entry is a generation, whole or not: a directory with the empty file `place`, and nothing that a generation
     /// has not; or with nothing at all, as one is for a moment.
-    private static func isGeneration(_ name: String, at path: String) -> Bool {
+    package static func isGeneration(_ name: String, at path: String) -> Bool {
         let folder = path + "/" + name
         guard generation(name) != nil, let names = try? Files.list(folder) else { return false }
         guard !names.isEmpty else { return true }

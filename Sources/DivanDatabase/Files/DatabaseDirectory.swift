@@ -295,11 +295,11 @@ package final class DatabaseDirectory: Sendable {
 
     /// Removes the database, and its directory unless that has other files; the exclusive lock must be held.
     ///
-    /// The manifest goes before the data: what a crash midway leaves does not count as a database. Before it goes
-    /// `changes`, without which data are no database that has lost its manifest.
+    /// The manifest gets another name before the data go: what a crash midway leaves does not count as a database, nor as one
+    /// that has lost its manifest.
     func removeFiles() throws(SystemError) {
+        try Files.rename(Self.manifestPath(path), to: Self.deletedManifestPath(path))
         try Files.remove(Self.changesPath(path))
-        try Files.remove(Self.manifestPath(path))
         try Files.remove(dataPath)
         for name in try Self.leftovers(at: path, besides: nil) {
             try Files.remove(path + "/" + name)

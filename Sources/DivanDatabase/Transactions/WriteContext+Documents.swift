@@ -53,11 +53,12 @@ extension WriteContext {
             }
             guard let merged = try merge(theirs) else { return nil }
             // The handler is the app's code: what it decided about must still be what is stored.
-            guard try snapshot.record(id)?.tree == record?.tree else {
+            let current = try snapshot.record(id)
+            guard current?.tree == record?.tree else {
                 throw DatabaseError.conflict(id, parent: winner?.id)
             }
             try check(merged, of: id, limit: snapshot.core.options.maximumDocumentSize)
-            let document = try addEdit(id, merged, record: record, parent: winner?.id)
+            let document = try addEdit(id, merged, record: current, parent: winner?.id)
             return (document, true)
         }
     }
@@ -156,7 +157,8 @@ extension WriteContext {
             try removeRevision(record.updateSequence, writer, snapshot)
         }
         if let time = record.expiration { try removeExpiration(ExpirationKey(time, id)) }
-        if record.tree.mayHaveOlder { try removeOlder(of: id) }
+        // A tree that is whole now may have left blocks where a former release put it together.
+        if record.tree.mayHaveOlder || record.tree.nodes.count > 1 { try removeOlder(of: id) }
         _ = try id.text.withSpan { key in
             try writer.remove(key: key, in: snapshot.core.stores.documents)
         }

@@ -20,7 +20,12 @@ extension WriteContext {
         for block in separated.blocks { try add(block, to: id) }
         // A limit this low leaves no block, but there may be blocks of a time when it was higher.
         let isCut = limit <= revisionBodyLimit && tree.mayHaveOlder
-        if !separated.blocks.isEmpty || isCut { try removeOlder(of: id, besides: tree) }
+        // A tree that was put together may stay so: then its blocks say what the row says, and would outlive it.
+        let wasJoined = joined == id
+        joined = nil
+        if !separated.blocks.isEmpty || isCut || wasJoined {
+            try removeOlder(of: id, besides: tree)
+        }
         return separated.sequences
     }
 
@@ -69,10 +74,16 @@ extension WriteContext {
                 try snapshot.isOlder(revision, record.tree, of: id)
             else { continue }
             var whole = record
-            whole.tree = try snapshot.whole(record.tree, of: id)
+            whole.tree = try join(record.tree, of: id)
             return whole
         }
         return record
+    }
+
+    /// Puts a document's tree together for a write, and has ``separate(_:of:)`` look what becomes of the blocks.
+    private func join(_ tree: RevisionTree, of id: DocumentID) throws -> RevisionTree {
+        joined = id
+        return try transaction().snapshot.whole(tree, of: id)
     }
 
     /// Prepares a document's tree for a history to be merged, and the history for the tree.
@@ -92,14 +103,14 @@ extension WriteContext {
         }
         switch tree.meeting(history, limit: revisionLimit) {
         case .within: return (tree, history)
-        case .apart: return (try snapshot.whole(tree, of: id), history)
+        case .apart: return (try join(tree, of: id), history)
         case .below(let root, let count, let last):
             let number = RevisionBlock.number(ofParents: root.generation - 1)
             let isCut = try snapshot.olderBlock(number, of: id)?.ancestors(of: root).isEmpty
             guard isCut == false else { return (tree, history) }
             // A history that goes back farther than the tree has ancestors that are not known here yet.
             guard try last == root || snapshot.isOlder(last, tree, of: id) else {
-                return (try snapshot.whole(tree, of: id), history)
+                return (try join(tree, of: id), history)
             }
             var shortened = history
             shortened.stem(to: count)

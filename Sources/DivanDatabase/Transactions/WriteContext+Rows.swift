@@ -26,6 +26,7 @@ extension WriteContext {
     /// bodies lie, or it has another expiration date.
     package func rewrite(_ id: DocumentID, _ record: DocumentRecord) throws {
         let (writer, snapshot) = try transaction()
+        rewrites += 1
         try withRow {
             record.encode(into: &$0)
         } lent: { row in

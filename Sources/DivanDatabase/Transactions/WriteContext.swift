@@ -38,6 +38,10 @@ package final class WriteContext {
     var isValidating = false
     /// Whether the running operation has begun to write.
     private var hasWritten = false
+    /// The document whose tree was put together with its older part for the write that comes.
+    var joined: DocumentID?
+    /// How many records were written again without a new place in the feed.
+    var rewrites = 0
     /// The earliest date of expiration that this transaction has set, undone batches included.
     var earliestExpiration: ExpirationTime?
     /// Reused for rows and for what is hashed, so that a save allocates nothing for them.

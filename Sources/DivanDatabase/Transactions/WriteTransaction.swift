@@ -106,10 +106,10 @@ public struct WriteTransaction: ~Copyable {
             !winner.isTombstone
         else { throw DatabaseError.documentNotFound(id) }
         let copy = try snapshot.document(id, node: winner).toMutable()
-        let before = context.state
+        let before = (context.state, context.rewrites)
         try edit(copy)
         // The record just read serves the save, too, unless the closure has changed something.
-        let known = context.state == before ? record : nil
+        let known = (context.state, context.rewrites) == before ? record : nil
         guard let saved = try save(copy, staleness: .refuse, known: known) else {
             throw DatabaseError.cancelled()
         }

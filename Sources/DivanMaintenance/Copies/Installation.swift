@@ -11,8 +11,8 @@ internal import DivanSystem
 ///     NAME.divan/                         NAME.divan/
 ///       lock      held exclusively          lock      held exclusively
 ///       data-1/   built, checked, synced    data-8/   built, checked, synced
-///       changes   zeros                     changes   zeros
-///       manifest  renamed into place        manifest  renamed over the old one
+///       manifest  renamed into place        changes   zeros
+///       changes   zeros                     manifest  renamed over the old one
 ///                                           data-7/   removed
 ///
 /// The manifest is the one switch: before its rename there is the old database or none, after it the
@@ -110,10 +110,15 @@ struct Installation {
         let generation = try DatabaseDirectory.nextGeneration(at: path)
         do {
             let (manifest, dataKey) = try build(generation, make)
-            // A mark without a commit in the file `changes` fits the old data and the new.
-            try Files.replace(DatabaseDirectory.changesPath(path), with: ChangeMark().bytes)
+            // A mark without a commit fits the old data and the new.
+            let mark = ChangeMark().bytes
+            let markPath = DatabaseDirectory.changesPath(path)
+            if isOccupied { try Files.replace(markPath, with: mark) }
             try Files.replace(
                 DatabaseDirectory.manifestPath(path), with: manifest.bytes(provenBy: dataKey))
+            // Of a new database it comes last: data with it and without a manifest are a database that has lost its own, and
+            // not what an interrupted copy has left. Opening makes the file where it is missing.
+            if !isOccupied { try? Files.replace(markPath, with: mark) }
         } catch {
             discard(generation, isOccupied: isOccupied)
             throw error

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 @testable import DivanDatabase
+import DivanJSON
 import DivanLMDB
 internal import DivanModel
 import DivanSQLite
@@ -29,6 +30,40 @@ import Testing
         again.defaultStorageEngine = Self.other
         #expect(try again.database(named: "old").storageEngineName == Self.own.identifier)
         #expect(try again.database(named: "new").storageEngineName == Self.other.identifier)
+    }
+
+    @Test func `a folder with the last number for data does not stand in the way`() throws {
+        let database = try sandbox.database()
+        try database.put("a", ["n": 1], parent: nil)
+        database.close()
+        let folder = sandbox.url().appending(path: "data-999999999")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Data("1".utf8).write(to: folder.appending(path: "note"))
+        for engine in [Self.other, Self.own, Self.other] {
+            try Database.convert(at: sandbox.url(), to: engine)
+            let database = try sandbox.database()
+            #expect(database.storageEngineName == engine.identifier)
+            #expect(try database.contains("a"))
+            database.close()
+        }
+        #expect(FileManager.default.fileExists(atPath: folder.appending(path: "note").path))
+    }
+
+    @Test func `a store whose name is damaged stops a conversion with an error`() throws {
+        let path = sandbox.url().path(percentEncoded: false)
+        let database = try sandbox.database { $0.storageEngine = .sqlite }
+        try database.put("a", ["n": 1], parent: nil)
+        database.close()
+        let file = URL(filePath: "\(path)/data-1/main.sqlite3")
+        var data = try Data(contentsOf: file)
+        // In `sqlite_schema` the name stands behind the word for a table.
+        let place = try #require(data.range(of: Data("tabledocuments".utf8)))
+        data[place.lowerBound + 5] ^= 0x20
+        try data.write(to: file)
+        let error = #expect(throws: DatabaseError.self) {
+            try Database.convert(at: sandbox.url(), to: .lmdb)
+        }
+        #expect(error?.code == .corrupted)
     }
 
     @Test func `options choose the engine of a new database`() throws {

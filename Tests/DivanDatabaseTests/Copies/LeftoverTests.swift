@@ -21,6 +21,23 @@ import Testing
         #expect(try database.problems() == [])
     }
 
+    @Test func `what an interrupted deletion left is no database that has lost its manifest`()
+        throws
+    {
+        let directory = try TestDirectory("leftover-deleted")
+        try directory.makeDatabase("app.divan", documents: 400)
+        try FileManager.default.moveItem(
+            atPath: directory.path("app.divan/manifest"),
+            toPath: directory.path("app.divan/manifest.new-deleted"))
+        let database = try Database.forTest(at: directory.path("app.divan"), create: true)
+        #expect(try database.documentCount == 0)
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: directory.path("app.divan"))
+        #expect(names.sorted() == whole)
+        try database.delete()
+        #expect(!FileManager.default.fileExists(atPath: directory.path("app.divan")))
+    }
+
     @Test func `opening read-only removes nothing`() throws {
         try makeWithLeftovers()
         let before = try names()

@@ -54,6 +54,37 @@ final class TestClock: Sendable {
         }
     }
 
+    @Test func `a date that is set inside an edit of the document stays`() throws {
+        try database.put("a", [:], parent: nil)
+        try database.write { transaction in
+            try transaction.update("a") { document in
+                document["n"] = 1
+                try database.setExpiration(of: "a", at: date(1))
+            }
+        }
+        #expect(try database.expirationDate(of: "a") == date(1))
+        try database.write { transaction in
+            try transaction.update("a") { document in
+                document["n"] = 2
+                try database.setExpiration(of: "a", at: nil)
+            }
+        }
+        #expect(try database.expirationDate(of: "a") == nil)
+        // The same in the handler of a conflict.
+        let stale = try database.existing("a").toMutable()
+        stale["n"] = 4
+        try database.update("a") { $0["n"] = 3 }
+        try database.write { transaction in
+            try transaction.save(stale) { _, _ in
+                try database.setExpiration(of: "a", at: date(2))
+                return true
+            }
+        }
+        #expect(try database.existing("a")["n"].int == 4)
+        #expect(try database.expirationDate(of: "a") == date(2))
+        #expect(try database.problems() == [])
+    }
+
     @Test func `a date is set, read, changed and cleared`() throws {
         try database.create("a")
         #expect(try database.expirationDate(of: "a") == nil)

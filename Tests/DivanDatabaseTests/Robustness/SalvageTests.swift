@@ -132,6 +132,52 @@ import Testing
         #expect(try copy.verify().isEmpty)
     }
 
+    @Test(arguments: ["unfinished", "a person's"])
+    func `without a manifest the data with the most documents are copied`(_ kind: String) throws {
+        let directory = try TestDirectory("salvage-generations")
+        try directory.makeDatabase("app.divan", documents: 40)
+        try directory.makeDatabase("other.divan", documents: 3)
+        if kind == "unfinished" {
+            try FileManager.default.moveItem(
+                atPath: directory.path("other.divan/data-1"),
+                toPath: directory.path("app.divan/data-2"))
+        } else {
+            try FileManager.default.createDirectory(
+                atPath: directory.path("app.divan/data-2026"), withIntermediateDirectories: true)
+            try Data("1".utf8).write(to: directory.url("app.divan/data-2026/note"))
+        }
+        try FileManager.default.removeItem(atPath: directory.path("app.divan/manifest"))
+        let result = try Database.salvage(
+            from: directory.url("app.divan"), to: directory.url("copy"))
+        #expect(result.documentsCopied == 40)
+        let others = result.problems.filter { $0.message.contains("'data-2'") }
+        #expect(others.count == (kind == "unfinished" ? 1 : 0))
+    }
+
+    @Test func `a deleted document stays deleted when its tombstone cannot be read`() throws {
+        let directory = try TestDirectory("salvage-tombstone")
+        let database = try Database.forTest(at: directory.path("app.divan"), create: true)
+        try database.save(MutableDocument(KnownBody.make("secret", 1), id: "secret"))
+        try database.delete("secret")
+        let last = try database.lastSequence
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            try writer.set([255].span, forKey: Int64(last), in: snapshot.core.stores.revisions)
+        }
+        try database.putLocalDocument("counted", ["n": 1])
+        try database.putLocalDocument("counted", ["n": 2])
+        database.close()
+        let result = try Database.salvage(
+            from: directory.url("app.divan"), to: directory.url("copy"))
+        #expect(result.problems.contains { $0.documentID == "secret" })
+        let copy = try Database.forTest(at: directory.path("copy"))
+        defer { copy.close() }
+        #expect(try copy.document(withID: "secret") == nil)
+        #expect(try copy.revisionTree(of: "secret")?.winner?.isTombstone == true)
+        #expect(try copy.core.read { try $0.localDocument("counted")?.revision } == 2)
+        #expect(try copy.verify().isEmpty)
+    }
+
     @Test(arguments: ["missing", "damaged"])
     func `a database whose manifest is gone is still copied`(_ way: String) throws {
         let directory = try TestDirectory("salvage-manifest")

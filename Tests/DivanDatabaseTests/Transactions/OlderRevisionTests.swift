@@ -61,6 +61,52 @@ import Testing
         #expect(try rows("olderRevisions", in: database).isEmpty)
     }
 
+    @Test(arguments: [true, false])
+    func `a row that becomes whole again leaves no blocks behind`(isNamed: Bool) throws {
+        try edit("a", 40, in: database)
+        #expect(try !rows("olderRevisions", in: database).isEmpty)
+        if isNamed {
+            // A conflict with its parent by name, among the older revisions.
+            let base = try #require(try database.revisionHistory(of: "a").last)
+            try database.put("a", ["branch": true], parent: base, options: .allowConflict)
+        } else {
+            let branch: [RevisionID] = (1...16).reversed().map { "\($0)-c\($0)" }
+            #expect(try database.putExistingRevision("a", ["branch": true], history: branch))
+        }
+        #expect(try database.problems() == [])
+        let leaves = try database.revisionTree(of: "a")?.leaves.count
+        #expect(leaves == 2)
+        try database.purge("a")
+        #expect(try rows("olderRevisions", in: database).isEmpty)
+        // What a peer sends to the next document of the name is not taken for what the former one had.
+        let old = (1...15).reversed().map { RevisionID("\($0)-e\($0)") }
+        try edit("a", 40, in: database)
+        let leaf = isNamed ? old : (1...15).reversed().map { RevisionID("\($0)-c\($0)") }
+        #expect(try database.putExistingRevision("a", ["again": true], history: leaf))
+        #expect(try database.problems() == [])
+    }
+
+    @Test func `blocks that a former release left behind are no damage and go with a purge`() throws
+    {
+        try edit("a", 40, in: database)
+        let block = try database.core.read { snapshot in
+            try #require(try snapshot.olderBlock(0, of: "a"))
+        }
+        let branch: [RevisionID] = (1...16).reversed().map { "\($0)-c\($0)" }
+        try database.putExistingRevision("a", [:], history: branch)
+        try database.core.write { context in
+            let (writer, snapshot) = try context.transaction()
+            var row: [UInt8] = []
+            block.tree.encode(to: &row)
+            try writer.set(
+                row.span, forKey: OlderRevisionsKey("a", 0).bytes.span,
+                in: snapshot.core.stores.olderRevisions)
+        }
+        #expect(try database.problems() == [])
+        try database.purge("a")
+        #expect(try rows("olderRevisions", in: database).isEmpty)
+    }
+
     @Test func `a branch that begins among the older revisions meets them`() throws {
         try edit("a", 100, in: database)
         let main = try database.revisionHistory(of: "a")
