@@ -20,9 +20,12 @@ export class Selection {
 
   /** @param {Set<number>} selected */
   take(selected) {
-    this.isAll = selected.size > 0 && selected.size === this.pages.count;
+    const known = selected.size > 0 && selected.size === this.pages.count ? new Map(this.pages.cached()) : null;
+    // Rows that the user has seen are selected by themselves, also when they are all: a document that a client saves
+    // meanwhile is not among them.
+    this.isAll = known !== null && known.size < selected.size;
+    if (this.isAll && known) { this.rows = known; return; }
     for (const index of this.rows.keys()) if (!selected.has(index)) this.rows.delete(index);
-    if (this.isAll) { this.rows.clear(); return; }
     for (const index of selected) if (!this.rows.get(index)) this.rows.set(index, this.pages.row(index));
   }
 
@@ -41,6 +44,9 @@ export class Selection {
    */
   snapshot() {
     const { isAll, pages } = this;
+    /** @type {Map<string, string>} */
+    const seen = new Map();
+    for (const row of this.rows.values()) if (row) seen.set(row.id, row.rev);
     const total = isAll ? pages.total : this.rows.size;
     const rows = [...this.rows].sort(([one], [other]) => one - other);
     const known = rows.map(([index, row]) => ({ index, target: row && { id: row.id, rev: row.rev } }));
@@ -50,7 +56,7 @@ export class Selection {
         if (isAll) {
           const all = [];
           for await (const rows of pages.source.scan(signal, false)) {
-            const some = rows.map(({ id, rev }) => ({ id, rev: rev || undefined }));
+            const some = rows.map(({ id, rev }) => ({ id, rev: seen.get(id) || rev || undefined }));
             if (pages.source.isSequential) all.push(...some); else yield some;
           }
           // A change can move documents out of what a selector finds: all are read before the first is changed.

@@ -152,8 +152,14 @@ extension Invocation {
                 do { database = try Database.open(at: place, options: options) } catch let error
                     as DatabaseError where error.code == .databaseNotFound && !isDatabase
                 {
-                    // A client has deleted it since the names were read.
-                    continue
+                    // A client may have deleted it since the names were read. But where its entry is still there, a disk may be
+                    // missing, and the backups that have the database must not go for one that has not.
+                    guard try Files.list(source).contains(where: { $0.hasSameBytes(as: name) })
+                    else { continue }
+                    throw CommandFailure(
+                        .notFound,
+                        "There is no database in \(PrintableText.escaping("\(parent)/\(name)")); mount or restore it, or remove what is there."
+                    )
                 }
                 defer { database.close() }
                 count += 1
@@ -163,6 +169,12 @@ extension Invocation {
                         progress: progress)
                 }
                 if arguments.flag("verify") { try verify("\(part)/\(name)", key: key) }
+            }
+            guard try count > 0 || !series.hasDatabases else {
+                throw CommandFailure(
+                    .notFound,
+                    "There is no database in \(PrintableText.escaping(source)), as there was before; mount or restore it, or begin a new series."
+                )
             }
         }
         let old = removed == 0 ? "" : "; \(Quantity.counted(removed, "old backup")) went"

@@ -154,7 +154,13 @@ enum ServeOptions {
             // By bytes: a mark that combines with the colon belongs to the password.
             guard let colon = user.utf8.firstIndex(of: UInt8(ascii: ":")), colon != user.startIndex
             else { throw UsageError("--user takes NAME:PASSWORD.") }
-            users[String(user[..<colon])] = String(user[user.utf8.index(after: colon)...])
+            let password = String(user[user.utf8.index(after: colon)...])
+            guard !password.isEmpty else {
+                throw UsageError(
+                    "--user takes NAME:PASSWORD, and the password is empty; a variable may not be set."
+                )
+            }
+            users[String(user[..<colon])] = password
         }
         let others = identification.map(\.name) + ["nearby", "peers", "qr"]
         if arguments.flag("everybody") {

@@ -73,6 +73,17 @@ struct BackupSeries {
         get throws(SystemError) { try Files.list(folder).filter(Self.isTime) }
     }
 
+    /// Whether a backup has a database. Then one that has none comes of a disk that is missing rather than of a new server.
+    var hasDatabases: Bool {
+        get throws(SystemError) {
+            for name in try backups
+            where try Files.list(folder + "/" + name).contains(where: {
+                $0.hasByteSuffix(".divan")
+            }) { return true }
+            return false
+        }
+    }
+
     /// A path that is later than those of all backups.
     private func newPath() throws -> String {
         var seconds = WallClock.secondsSince1970

@@ -77,6 +77,11 @@ enum KeySource: Equatable {
             guard let password = String(validating: bytes, as: UTF8.self) else {
                 throw CommandFailure(.badInput, "The password is not UTF-8.")
             }
+            // One that is there already may be empty: it was taken once.
+            guard !isNew || !password.isEmpty else {
+                throw CommandFailure(
+                    .badInput, "The new password is empty; give it at least one character.")
+            }
             return .password(password)
         }
     }

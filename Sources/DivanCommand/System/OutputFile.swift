@@ -1,22 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanSystem
+internal import FoundationEssentials
 
 /// A file that is written beside its final name and takes that name when it is whole.
 ///
-/// So an export that fails or is interrupted leaves what was there before.
+/// So an export that fails or is interrupted leaves what was there before. What a symbolic link leads to is replaced, and not
+/// the link. A pipe or a device is written as it is.
 struct OutputFile {
     let sink: ByteSink
     private let path: String
-    private let temporaryPath: String
+    /// Where it is written; nil for a pipe or a device.
+    private let temporaryPath: String?
     private let descriptor: Int32
 
     init(_ path: String) throws(CommandFailure) {
-        self.path = path
-        temporaryPath = path + ".partial"
+        let status = Files.status(of: path)
+        let isSpecial = status?.kind == .other
+        self.path =
+            status == nil || isSpecial
+            ? path : URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false)
+        // A name of its own: another process may write a file of the same name.
+        temporaryPath =
+            isSpecial ? nil : "\(self.path).\(UInt32.random(in: 0 ... .max)).partial"
         do {
             descriptor = try Descriptors.open(
-                temporaryPath, [.write, .create, .empty, .waits], permissions: 0o666)
+                temporaryPath ?? path,
+                isSpecial ? [.write, .waits] : [.write, .new, .waits], permissions: 0o666)
         } catch {
             throw CommandFailure(.failure, "\(path) cannot be written: \(error.reason).")
         }
@@ -25,12 +35,18 @@ struct OutputFile {
 
     /// Gives the file its name.
     func finish() throws(CommandFailure) {
-        try sink.flush()
-        Descriptors.close(descriptor)
+        do { try sink.flush() } catch {
+            discard()
+            throw error
+        }
         do {
+            guard let temporaryPath else { return Descriptors.close(descriptor) }
+            // Before the name: after a power cut it would stand for a file without its content.
+            try Descriptors.synchronise(descriptor)
+            Descriptors.close(descriptor)
             try Files.rename(temporaryPath, to: path)
         } catch {
-            Files.removeFile(temporaryPath)
+            if let temporaryPath { Files.removeFile(temporaryPath) }
             throw CommandFailure(.failure, "\(path) cannot be written: \(error.reason).")
         }
     }
@@ -38,7 +54,7 @@ struct OutputFile {
     /// Removes what was written.
     func discard() {
         Descriptors.close(descriptor)
-        Files.removeFile(temporaryPath)
+        if let temporaryPath { Files.removeFile(temporaryPath) }
     }
 
     static func write(_ text: String, to path: String) throws(CommandFailure) {

@@ -174,6 +174,12 @@ final class Accounts: Sendable {
     /// - Throws: `HTTPFailure` 500 when the file cannot be written; nothing is changed then.
     func edit(_ change: (inout AccountsFile) -> Void) throws {
         try editing.withLock { _ in
+            let lock = path.flatMap(OwnersFile.lock)
+            defer { lock?.unlock() }
+            guard path == nil || lock != nil else {
+                throw HTTPFailure(
+                    500, "internal_server_error", "The file of users could not be written.")
+            }
             // What another process has changed stays, and a file that is malformed is not replaced.
             var file = try path.map(AccountsFile.load) ?? state.withLock { $0.file }
             change(&file)

@@ -2,6 +2,7 @@
 
 internal import DivanDatabase
 public import DivanJSON
+internal import DivanSystem
 
 /// The users that the listeners of a directory know, kept in its `listener.json`.
 ///
@@ -31,9 +32,9 @@ public struct ListenerUsers: Sendable {
             throw DatabaseError(
                 .invalidName, "A user's name has 1 to 200 bytes and no colon; choose another one.")
         }
-        var file = try load()
-        file.users[name] = AccountsFile.User(password: password, roles: roles)
-        try write(file)
+        // Hashed before the file is locked, since that takes a while.
+        let user = AccountsFile.User(password: password, roles: roles)
+        try change { $0.users[name] = user }
     }
 
     /// Removes a user.
@@ -41,10 +42,7 @@ public struct ListenerUsers: Sendable {
     /// - Returns: Whether there was one.
     @discardableResult
     public func remove(_ name: String) throws -> Bool {
-        var file = try load()
-        guard file.users.removeValue(forKey: name) != nil else { return false }
-        try write(file)
-        return true
+        try change { $0.users.removeValue(forKey: name) } != nil
     }
 
     private func load() throws -> AccountsFile {
@@ -55,10 +53,15 @@ public struct ListenerUsers: Sendable {
         }
     }
 
-    private func write(_ file: AccountsFile) throws {
-        guard file.write(to: path) else {
-            throw DatabaseError(
-                .io, "The file of users, listener.json, cannot be written; check the directory.")
-        }
+    private func change<T>(_ change: (inout AccountsFile) -> T) throws -> T {
+        let unwritable = DatabaseError(
+            .io, "The file of users, listener.json, cannot be written; check the directory.")
+        // Until the end: other processes change it, too.
+        guard let lock = OwnersFile.lock(path) else { throw unwritable }
+        defer { lock.unlock() }
+        var file = try load()
+        let result = change(&file)
+        guard file.write(to: path) else { throw unwritable }
+        return result
     }
 }

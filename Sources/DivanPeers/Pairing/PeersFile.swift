@@ -48,11 +48,7 @@ struct PeersFile: Sendable {
     static func change<T>(
         _ path: String, _ change: (inout PeersFile) throws(PeerError) -> T
     ) throws(PeerError) -> (PeersFile, Stamp?, T) {
-        guard
-            let lock = try? FileHandle(
-                path: path + ".lock", [.write, .create], permissions: 0o600),
-            (try? lock.lock(exclusive: true, timeout: .seconds(10))) == true
-        else { throw .unwritableFile }
+        guard let lock = OwnersFile.lock(path) else { throw .unwritableFile }
         defer { lock.unlock() }
         var file = try load(path)
         let result = try change(&file)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLibrary
+
 // Descriptors of files.
 extension Descriptors {
     /// The size of a regular file.
@@ -11,6 +13,14 @@ extension Descriptors {
             status.kind == .regular
         else { return nil }
         return status.length
+    }
+
+    /// Forces what was written to a file to the disk.
+    ///
+    /// - Parameter descriptor: The file.
+    /// - Throws: `SystemError`.
+    package static func synchronise(_ descriptor: Int32) throws(SystemError) {
+        guard fsync(descriptor) == 0 else { throw SystemError("fsync", "a file") }
     }
 
     /// Creates a file with a name that no other file has, readable by this user only.

@@ -30,6 +30,19 @@ package enum OwnersFile {
         }
     }
 
+    /// Locks a file for a change: for reading it, changing what was read, and replacing it.
+    ///
+    /// - Parameter path: The file, beside which the lock lies.
+    /// - Returns: The lock, which its release gives up; nil when it cannot be had for 10 s.
+    package static func lock(_ path: String) -> FileHandle? {
+        guard
+            let lock = try? FileHandle(
+                path: path + ".lock", [.write, .create], permissions: 0o600)
+        else { return nil }
+        if geteuid() == 0 { try? lock.giveToOwner(of: Files.parent(of: path)) }
+        return (try? lock.lock(exclusive: true, timeout: .seconds(10))) == true ? lock : nil
+    }
+
     /// The bytes of a file.
     ///
     /// - Parameter path: The file.

@@ -16,6 +16,22 @@ import Testing
         try tool.write(Self.digits + "\n", to: "key")
     }
 
+    @Test func `an empty password encrypts nothing and lets no user in`() throws {
+        #expect(try tool.run("import", "plain", "--create", input: #"{"_id":"a"}"#).status == 0)
+        for words in [
+            ["rekey", "plain", "--new-password", "env:E"],
+            ["backup", "plain", "copy", "--new-password", "env:E"],
+            ["create", "new", "--encryption-password", "env:E"],
+        ] {
+            let result = try tool.start(words, environment: ["E": ""]).wait()
+            #expect(result.status == ExitCode.badInput.rawValue, "\(words)")
+            #expect(result.err.contains("empty"), "\(result.err)")
+        }
+        #expect(try tool.run("get", "plain", "a").status == 0)
+        let served = try tool.start(["serve", "data", "--user", "ann:", "--port", "0"]).wait()
+        #expect(served.status == ExitCode.usage.rawValue)
+    }
+
     @Test func `a database is made with a password from a file, and needs it from then on`() throws
     {
         #expect(try tool.run("create", "db", "--encryption-password", "file:password").status == 0)

@@ -77,6 +77,30 @@ import Testing
         }
     }
 
+    @Test(arguments: ["all are gone", "a mount point", "a link to nothing"])
+    func `no backup goes for one that lacks databases`(_ fault: String) throws {
+        for _ in 0..<2 {
+            #expect(try tool.run("backup", "data", "saved", "--keep", "2").status == 0)
+        }
+        let before = try backups
+        let files = FileManager.default
+        for name in fault == "all are gone" ? ["a", "b"] : ["b"] {
+            try files.moveItem(
+                atPath: tool.path("data/\(name).divan"), toPath: tool.path("\(name).away"))
+        }
+        if fault == "a mount point" {
+            try files.createDirectory(
+                atPath: tool.path("data/b.divan"), withIntermediateDirectories: true)
+        } else if fault == "a link to nothing" {
+            try files.createSymbolicLink(
+                atPath: tool.path("data/b.divan"), withDestinationPath: "nothing")
+        }
+        let failed = try tool.run("backup", "data", "saved", "--keep", "2")
+        #expect(failed.status == ExitCode.notFound.rawValue)
+        #expect(failed.err.contains("There is no database in "))
+        #expect(try backups == before)
+    }
+
     @Test func `one database is backed up alone, and nothing else in the folder is touched`() throws
     {
         try FileManager.default.createDirectory(
