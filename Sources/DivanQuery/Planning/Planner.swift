@@ -165,8 +165,9 @@ struct Planner {
         _ index: IndexAccess, by conditions: [(IndexComponent, [ValueInterval])], of count: Int
     ) -> IndexAccess? {
         let translated = conditions.map { component, intervals in
-            // IDs compare by their bytes in every query.
-            let own = component == IndexComponent(.documentID) ? .raw : collation
+            // IDs compare by their bytes in every query. Types have the order of the query: texts come last in `.raw` alone.
+            let bytes: Collation = collation == .raw ? .raw : .ascii
+            let own = component == IndexComponent(.documentID) ? bytes : collation
             return (component, intervals.translated(from: own, to: index.map.order))
         }
         let narrowing = KeyNarrowing(index, translated.map { ($0.0, $0.1.intervals) })

@@ -225,6 +225,29 @@ import Testing
         #expect(try database.problems() == [])
     }
 
+    @Test func `an ID compared with another type is found with an index and without`() throws {
+        try fill()
+        for id in ["a", "b", "c", "d"] { try database.create(DocumentID(id), ["type": "x"]) }
+        let conditions: [(JSONValue, [String])] = [
+            (["$lt": [:]], ["a", "b", "c", "d"]), (["$lt": []], ["a", "b", "c", "d"]),
+            (["$gte": "c", "$lte": [1]], ["c", "d"]), (["$gt": []], []),
+            (["$gt": 1, "$lt": "c"], ["a", "b"]), (["$gte": [:]], []),
+        ]
+        for collation in [nil] + Collation.allCases.map(Optional.some) {
+            let index = collation.map {
+                PropertyIndex(named: "by", on: ["type", "_id"], collation: $0)
+            }
+            if let index { try database.createIndex(index) }
+            for (condition, expected) in conditions {
+                let selector: JSONValue = ["type": "x", "_id": condition]
+                #expect(try ids(selector) == expected, "\(condition)")
+            }
+            let below: JSONValue = ["type": "x", "_id": ["$lt": [:]]]
+            #expect(try self.index(of: below) == index?.name)
+            if let index { try database.deleteIndex(named: index.name) }
+        }
+    }
+
     @Test func `a damaged index is built anew by the next query`() throws {
         try fill()
         try database.create("a", ["x": 1])
