@@ -20,7 +20,7 @@ final class SelectGroups {
     /// One group: a row of it that stands for all, and a fold for each aggregate.
     struct Group {
         fileprivate(set) var scope: ExpressionScope?
-        /// The ID of its document, as an index has it.
+        /// The least ID of the group, as an index has it. That row is the one of the scope if a result needs more of it.
         fileprivate var firstID: [UInt8] = []
         fileprivate var folds: [AggregateFold]
 
@@ -124,12 +124,7 @@ final class SelectGroups {
                 groups[place].folds[slot].addRows(counts[place * aggregates.count + slot])
             }
         }
-        return groups.sorted { left, right in
-            guard let left = left.scope?.document, let right = right.scope?.document else {
-                return false
-            }
-            return left.id < right.id
-        }
+        return groups.sorted { $0.firstID.precedes($1.firstID) }
     }
 
     /// Whether a document comes before all others of its group.
@@ -176,10 +171,13 @@ final class SelectGroups {
             key.bytes.append(RowKeyCoder.missing)
         }
         guard let place = places[key] else { return nil }
-        guard needsRows else { return place }
         rowID.removeAll(keepingCapacity: true)
         try document.appendRowDocumentID(to: &rowID)
-        return isFirst(rowID, of: place) ? nil : place
+        guard isFirst(rowID, of: place) else { return place }
+        // The ID alone gives the group its place among the others.
+        guard !needsRows else { return nil }
+        swap(&all[place].firstID, &rowID)
+        return place
     }
 
     /// Adds a row to its group.

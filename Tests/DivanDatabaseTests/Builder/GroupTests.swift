@@ -88,6 +88,15 @@ import Testing
         }
     }
 
+    @Test func `groups of counts come in the order of their lowest IDs, too`() throws {
+        try add(["z": ["author": "Ann"], "m": ["author": "Bob"], "a": ["author": "Ann"]])
+        let query: JSONValue = ["WHAT": [["AS", ["COUNT()"], "n"]], "GROUP_BY": [[".author"]]]
+        #expect(try rows(query) == [["n": 2], ["n": 1]])
+        var limited = query
+        limited["LIMIT"] = 1
+        #expect(try rows(limited) == [["n": 2]])
+    }
+
     // MARK: - What groups ask
 
     @Test func `an aggregate stands beside the time of expiration`() throws {
