@@ -70,12 +70,15 @@ struct SumReducer: ViewReducer, AddingReducer {
             })
     }
 
-    /// The usual case without decoding anything: nil when a value is no integer.
+    /// The usual case without decoding anything: nil when a value is no integer, or 128 bits do not hold the sum, which
+    /// values of the app's may bring about.
     private static func integers(_ values: [PackedValue], areReduced: Bool) -> Int128? {
         var sum: Int128 = 0
         for value in values {
             guard let number = value.integer128(isReduced: areReduced) else { return nil }
-            sum += number
+            let (next, isTooLarge) = sum.addingReportingOverflow(number)
+            guard !isTooLarge else { return nil }
+            sum = next
         }
         return sum
     }
@@ -127,7 +130,7 @@ struct SumReducer: ViewReducer, AddingReducer {
 extension PackedValue {
     /// An integer of 64 bits; of a reduced value also one with more digits, which sums of these are.
     ///
-    /// Fewer than 2^60 integers of 64 bits are added, so nothing overflows.
+    /// An index adds fewer than 2^60 integers of 64 bits, so none of its sums has more than 128.
     fileprivate func integer128(isReduced: Bool) -> Int128? {
         if let int64 { return Int128(int64) }
         if let unsigned { return Int128(unsigned) }

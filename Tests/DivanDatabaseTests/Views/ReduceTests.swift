@@ -223,6 +223,11 @@ import Testing
         let large: JSONValue = .integer(.max)
         let twice = try Reduce.total(of: [large, large, large])
         #expect(try Reduce.total(of: [twice, .integer(-.max), .integer(-.max)]) == large)
+        // 128 bits do not hold it.
+        let largest = JSONValue.number(try #require(BigNumber("\(Int128.max)")))
+        #expect(try Reduce.total(of: [largest, largest]) == .double(0x1p128))
+        let least = JSONValue.number(try #require(BigNumber("\(Int128.min)")))
+        #expect(try Reduce.total(of: [least, -1]) == .double(-0x1p127))
         for bad: JSONValue in ["1", nil, true, .double(.infinity)] {
             #expect(code { try Reduce.total(of: [1, bad]) } == .invalidQuery)
         }
