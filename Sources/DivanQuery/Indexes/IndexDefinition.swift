@@ -97,8 +97,7 @@ final class IndexDefinition: Sendable {
         self.coder = coder
         signature = Self.signature(
             version: version, collation: collation, documentType: documentType,
-            work: (reducer != nil ? "map and reduce" : "map")
-                + (isPartitioned ? " by partition" : "")
+            work: Self.work(reducer) + (isPartitioned ? " by partition" : "")
         )
     }
 
@@ -144,6 +143,13 @@ final class IndexDefinition: Sendable {
         let text = isASCII(version) ? "=" + version : hexadecimal(version)
         return IndexRecord.rowsSignature
             + "\(collation.rawValue) \(strings) \(work) \(type) \(text)"
+    }
+
+    /// What is stored: rows, and reductions of a form. The first form has no number.
+    private static func work(_ reducer: (any RowReducer)?) -> String {
+        guard let reducer else { return "map" }
+        let form = (reducer as? any ViewReducer)?.form ?? 1
+        return form == 1 ? "map and reduce" : "map and reduce \(form)"
     }
 
     private static func hexadecimal(_ text: String) -> String {

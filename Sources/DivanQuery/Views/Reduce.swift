@@ -29,6 +29,9 @@ public struct Reduce: Sendable {
     public static let sum = Reduce(reducer: SumReducer())
 
     /// `{"sum", "count", "min", "max", "sumsqr"}` of the values, which must be numbers.
+    ///
+    /// Integers are added exactly in up to 128 bits, and shown as the nearest double beyond 64. A sum that is beyond all
+    /// doubles is null.
     public static let statistics = Reduce(reducer: StatisticsReducer(result: .all))
 
     /// The smallest of the values, which must be numbers.
@@ -41,6 +44,10 @@ public struct Reduce: Sendable {
     public static let average = Reduce(reducer: StatisticsReducer(result: .average))
 
     /// The standard deviation of the values, which must be numbers, taken as the whole population.
+    ///
+    /// That of integers is exact but for its last rounding. Of other numbers the squares are added as doubles: digits are
+    /// lost where the deviation is small beside the numbers, and all of them from about a hundred-millionth on. Emit
+    /// distances from a number in their midst then. It is null where the squares are beyond all doubles.
     public static let standardDeviation = Reduce(
         reducer: StatisticsReducer(result: .standardDeviation))
 
@@ -159,10 +166,13 @@ protocol ViewReducer: RowReducer {
     func reading(_ coder: RowKeyCoder) -> any ViewReducer
     /// Whether its results are stored with the index; if not, `rereduce` gets all values of a query.
     var isStored: Bool { get }
+    /// The number of what is stored: another one builds indexes anew, whose reductions were made otherwise.
+    var form: Int { get }
 }
 
 extension ViewReducer {
     var isStored: Bool { true }
+    var form: Int { 1 }
 
     func result(_ stored: PackedValue) -> JSONValue { stored.jsonValue() }
     func reading(_ coder: RowKeyCoder) -> any ViewReducer { self }

@@ -2,6 +2,7 @@
 
 internal import DivanIndex
 internal import DivanJSON
+internal import DivanPlatform
 
 /// Sum, count, extremes and sum of squares of numbers; of arrays of numbers place by place.
 ///
@@ -16,6 +17,9 @@ struct StatisticsReducer: ViewReducer {
     let result: Result
 
     var readsKeys: Bool { false }
+
+    /// Before 2, sums were rounded to doubles beyond 64 bits, and so were numbers before they were compared.
+    var form: Int { 2 }
 
     func reduce(keys: [[UInt8]], values: [PackedValue]) throws -> PackedValue {
         guard let first = values.first else { return Statistics().packed }
@@ -34,7 +38,7 @@ struct StatisticsReducer: ViewReducer {
     }
 
     func result(_ stored: PackedValue) -> JSONValue {
-        result == .all ? stored.jsonValue() : result(of: StatisticsTree(stored: stored.jsonValue()))
+        result(of: StatisticsTree(stored: stored.jsonValue()))
     }
 
     private func result(of tree: StatisticsTree) -> JSONValue {
@@ -116,32 +120,92 @@ private indirect enum StatisticsTree {
 
     private var json: JSONValue {
         switch self {
-        case .one(let total): total.json
+        case .one(let total): total.json(\.stored)
         case .list(let places): .array(places.map(\.json))
         }
     }
 }
 
-/// What is known of a set of numbers. Integers stay exact until they outgrow 64 bits.
-private struct Statistics {
-    struct Number {
-        var value: JSONValue
-        var double: Double { value.double ?? 0 }
+/// A number of statistics: exact while it is an integer of up to 128 bits, otherwise a double.
+private enum Number {
+    case integer(Int128)
+    case double(Double)
 
-        static func + (left: Number, right: Number) -> Number {
-            if case .integer(let left) = left.value, case .integer(let right) = right.value {
-                let (sum, isTooLarge) = left.addingReportingOverflow(right)
-                if !isTooLarge { return Number(value: .integer(sum)) }
-            }
-            return Number(value: .double(left.double + right.double))
+    static let zero = Number.integer(0)
+
+    /// Takes what was stored. Null stands for what is beyond all doubles: no number that is added brings it back.
+    init(stored value: JSONValue) {
+        switch value {
+        case .integer(let value): self = .integer(Int128(value))
+        case .unsigned(let value): self = .integer(Int128(value))
+        case .number(let value):
+            self = Int128(value.text).map { .integer($0) } ?? .double(value.double)
+        default: self = .double(value.double ?? .nan)
         }
     }
 
-    private static let none = Number(value: .integer(0))
+    /// Takes what a map function has emitted; nil for anything but a number that doubles reach.
+    init?(emitted value: PackedValue) {
+        guard let double = value.double, double.isFinite else { return nil }
+        self = value.int64.map { .integer(Int128($0)) } ?? .double(double)
+    }
 
-    var sum = none
-    var squares = none
-    var count = none
+    var double: Double {
+        switch self {
+        case .integer(let value): Double(value)
+        case .double(let value): value
+        }
+    }
+
+    /// What is stored for it, with all digits.
+    var stored: JSONValue {
+        switch self {
+        case .integer(let value): SumReducer().reduced(total: value).jsonValue()
+        case .double(let value): value.isFinite ? .double(value) : .null
+        }
+    }
+
+    /// What a query shows: beyond 64 bits the nearest double.
+    var shown: JSONValue {
+        if case .integer(let value) = self, let integer = Int64(exactly: value) {
+            return .integer(integer)
+        }
+        return double.isFinite ? .double(double) : .null
+    }
+
+    var square: Number {
+        if case .integer(let value) = self {
+            let (square, isTooLarge) = value.multipliedReportingOverflow(by: value)
+            if !isTooLarge { return .integer(square) }
+        }
+        return .double(double * double)
+    }
+
+    static func + (left: Number, right: Number) -> Number {
+        if case .integer(let left) = left, case .integer(let right) = right {
+            let (sum, isTooLarge) = left.addingReportingOverflow(right)
+            if !isTooLarge { return .integer(sum) }
+        }
+        return .double(left.double + right.double)
+    }
+
+    private static let order = ValueOrder(.raw, strings: ICUCollator.root)
+
+    /// Compares exactly: neighbours among large integers are the same double.
+    static func < (left: Number, right: Number) -> Bool {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): left < right
+        case (.double(let left), .double(let right)): left < right
+        default: order.collate(left.stored, right.stored) < 0
+        }
+    }
+}
+
+/// What is known of a set of numbers.
+private struct Statistics {
+    var sum = Number.zero
+    var squares = Number.zero
+    var count = Number.zero
     var minimum: Number?
     var maximum: Number?
 
@@ -149,26 +213,20 @@ private struct Statistics {
 
     /// Takes a result of before.
     init(stored: JSONValue) {
-        sum = Number(value: stored["sum"] ?? .integer(0))
-        squares = Number(value: stored["sumsqr"] ?? .integer(0))
-        count = Number(value: stored["count"] ?? .integer(0))
-        minimum = stored["min"].flatMap { $0 == .null ? nil : Number(value: $0) }
-        maximum = stored["max"].flatMap { $0 == .null ? nil : Number(value: $0) }
+        func member(_ name: String) -> Number {
+            stored[name].map { Number(stored: $0) } ?? .zero
+        }
+        func extreme(_ name: String) -> Number? {
+            stored[name].flatMap { $0.isNull ? nil : Number(stored: $0) }
+        }
+        (sum, squares, count) = (member("sum"), member("sumsqr"), member("count"))
+        (minimum, maximum) = (extreme("min"), extreme("max"))
     }
 
     /// Takes one number; nil when it is none.
     init?(number value: PackedValue) {
-        guard let number = value.double, number.isFinite else { return nil }
-        let integer = value.int64
-        let one = Number(value: integer.map { .integer($0) } ?? .double(number))
-        var square = Number(value: .double(number * number))
-        if let integer {
-            let (product, isTooLarge) = integer.multipliedReportingOverflow(by: integer)
-            if !isTooLarge { square = Number(value: .integer(product)) }
-        }
-        (sum, squares, count, minimum, maximum) = (
-            one, square, Number(value: .integer(1)), one, one
-        )
+        guard let one = Number(emitted: value) else { return nil }
+        (sum, squares, count, minimum, maximum) = (one, one.square, .integer(1), one, one)
     }
 
     /// Takes the result of some numbers that a map function has emitted. Other members are passed over.
@@ -176,14 +234,12 @@ private struct Statistics {
     /// - Throws: `ReduceFailure` when a member is missing or no number.
     init(emitted members: JSONObject) throws {
         func member(_ name: String) throws -> Number {
-            guard let value = members[name].map(PackedValue.init), let number = value.double,
-                number.isFinite
-            else {
+            guard let value = members[name].flatMap({ Number(emitted: PackedValue($0)) }) else {
                 throw ReduceFailure(
                     "The built-in statistics need objects whose members `sum`, `count`, `min`, `max` and `sumsqr` are "
                         + "numbers; change what the map function emits.")
             }
-            return Number(value: value.int64.map { .integer($0) } ?? .double(number))
+            return value
         }
         sum = try member("sum")
         count = try member("count")
@@ -196,35 +252,48 @@ private struct Statistics {
         sum = sum + other.sum
         squares = squares + other.squares
         count = count + other.count
-        if let least = other.minimum, minimum.map({ least.double < $0.double }) ?? true {
-            minimum = least
-        }
-        if let most = other.maximum, maximum.map({ most.double > $0.double }) ?? true {
-            maximum = most
-        }
+        if let least = other.minimum, minimum.map({ least < $0 }) ?? true { minimum = least }
+        if let most = other.maximum, maximum.map({ $0 < most }) ?? true { maximum = most }
     }
 
     func result(_ kind: StatisticsReducer.Result) -> JSONValue {
         switch kind {
-        case .all: return json
-        case .minimum: return minimum?.value ?? .null
-        case .maximum: return maximum?.value ?? .null
+        case .all: return json(\.shown)
+        case .minimum: return minimum?.shown ?? .null
+        case .maximum: return maximum?.shown ?? .null
         case .average:
-            return count.double > 0 ? .double(sum.double / count.double) : .null
+            return count.double > 0 ? Number.double(sum.double / count.double).shown : .null
         case .standardDeviation:
-            guard count.double > 0 else { return .null }
-            let mean = sum.double / count.double
-            let variance = squares.double / count.double - mean * mean
+            guard count.double > 0, variance.isFinite else { return .null }
             return .double(max(0, variance).squareRoot())
         }
     }
 
-    var json: JSONValue {
+    /// The mean square of the distances from the mean: (n·Σx² - (Σx)²) / n².
+    ///
+    /// The difference is exact where all are integers: in 256 bits, since it may be small beside what it is of. Doubles
+    /// are all that is known of other numbers, and they lose what the squares are too large for.
+    private var variance: Double {
+        guard case .integer(let sum) = sum, case .integer(let squares) = squares,
+            case .integer(let count) = count
+        else {
+            let mean = sum.double / count.double
+            return squares.double / count.double - mean * mean
+        }
+        let first = count.multipliedFullWidth(by: squares)
+        let second = sum.multipliedFullWidth(by: sum)
+        let (low, borrows) = first.low.subtractingReportingOverflow(second.low)
+        let high = first.high &- second.high &- (borrows ? 1 : 0)
+        return (Double(high) * 0x1p128 + Double(low)) / Double(count) / Double(count)
+    }
+
+    /// The members, each in a form.
+    func json(_ form: (Number) -> JSONValue) -> JSONValue {
         .object([
-            "sum": sum.value, "count": count.value, "min": minimum?.value ?? .null,
-            "max": maximum?.value ?? .null, "sumsqr": squares.value,
+            "sum": form(sum), "count": form(count), "min": minimum.map(form) ?? .null,
+            "max": maximum.map(form) ?? .null, "sumsqr": form(squares),
         ])
     }
 
-    var packed: PackedValue { PackedValue(json) }
+    var packed: PackedValue { PackedValue(json(\.stored)) }
 }

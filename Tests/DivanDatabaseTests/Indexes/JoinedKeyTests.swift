@@ -13,7 +13,8 @@ import Testing
     /// Texts that look like parts of a signature, or like each other.
     private static let texts = [
         "", "*", "1", "a", "a b", "b c", "c", "and", "and reduce", "reduce", "reduce * 1", "* 1",
-        "=1", "1:a", "1:a 1", "4:post", "x31", "xc3a9", "\u{E9}", "e\u{301}", "\u{212B}",
+        "2", "and reduce 2", "=1", "1:a", "1:a 1", "4:post", "x31", "xc3a9", "\u{E9}", "e\u{301}",
+        "\u{212B}",
         "A\u{30A}",
     ]
 
@@ -33,8 +34,10 @@ import Testing
             for version in Self.texts {
                 for collation in [Collation.unicode, .raw] {
                     signatures.append(signature(type, version, collation))
-                    signatures.append(
-                        signature(type, version, collation, reducer: Reduce.count.reducer))
+                    for reduce in [Reduce.count, .statistics] {
+                        signatures.append(
+                            signature(type, version, collation, reducer: reduce.reducer))
+                    }
                 }
             }
         }

@@ -21,6 +21,11 @@ import Testing
         return try view.query().run().first?.value
     }
 
+    /// The same in a database of its own, for tests of several reduces.
+    private func fresh(_ reduce: Reduce, of values: [JSONValue]) throws -> JSONValue? {
+        try StatisticsReduceTests().value(reduce, of: values)
+    }
+
     private static func one(
         _ sum: Int64, _ count: Int64, _ least: Int64, _ most: Int64, _ squares: Int64
     )
@@ -60,6 +65,45 @@ import Testing
 
     @Test func `an average of arrays is one of averages`() throws {
         #expect(try value(.average, of: [[1, 10], [3, 20]]) == [2.0, 15.0])
+    }
+
+    @Test func `extremes of integers are exact beyond what doubles hold`() throws {
+        let values: [JSONValue] = [9_007_199_254_740_993, 9_007_199_254_740_992]
+        #expect(try fresh(.minimum, of: values) == values[1])
+        #expect(try fresh(.maximum, of: values) == values[0])
+        #expect(try fresh(.maximum, of: values.reversed()) == values[0])
+        #expect(try fresh(.maximum, of: [.double(0x1p53), values[0]]) == values[0])
+    }
+
+    @Test func `the deviation of large integers is exact, however they are cut`() throws {
+        let start: Int64 = 1_700_000_000_001
+        let few = (0..<3).map { JSONValue.integer(start + $0) }
+        #expect(try fresh(.standardDeviation, of: few) == .double((2.0 / 3).squareRoot()))
+        let many = (0..<3_000).map { JSONValue.integer(start + $0 % 2 * 4) }
+        #expect(try fresh(.standardDeviation, of: many) == 2.0)
+        let extremes = (0..<1_000).map { JSONValue.integer($0 % 2 == 0 ? .max : -.max) }
+        #expect(try fresh(.standardDeviation, of: extremes) == .double(0x1p63))
+    }
+
+    @Test func `sums of large integers are shown as the nearest doubles`() throws {
+        let most = JSONValue.integer(.max)
+        let total = try #require(try fresh(.statistics, of: [most, most, .integer(-.max)]))
+        #expect(total["sum"] == most)
+        #expect(total["sumsqr"] == .double(3 * 0x1p126))
+    }
+
+    @Test func `sums beyond all doubles are null, and not taken for 0`() throws {
+        var values = (0..<2_000).map { JSONValue.integer($0) }
+        values[7] = .double(1e200)
+        let total = try #require(try fresh(.statistics, of: values))
+        #expect(total["sumsqr"] == .null)
+        #expect(total["count"] == 2_000 && total["max"] == .double(1e200))
+        #expect(try fresh(.standardDeviation, of: values) == .null)
+        #expect(try fresh(.average, of: values)?.double == 1e200 / 2_000)
+        values[7] = .double(1e308)
+        values[8] = .double(1e308)
+        #expect(try fresh(.statistics, of: values)?["sum"] == .null)
+        #expect(try fresh(.average, of: values) == .null)
     }
 
     @Test(
