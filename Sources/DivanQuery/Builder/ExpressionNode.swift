@@ -3,7 +3,7 @@
 internal import DivanJSON
 
 /// An expression of the query builder as a tree.
-indirect enum ExpressionNode: Sendable, Equatable {
+indirect enum ExpressionNode: Sendable {
     /// A fact about a document that is not one of its properties.
     enum MetaField: Sendable {
         case id, revisionID, sequence, isDeleted, expiration
@@ -108,6 +108,40 @@ indirect enum ExpressionNode: Sendable, Equatable {
 
     var isExpiration: Bool {
         if case .meta(.expiration, _) = uncollated { true } else { false }
+    }
+}
+
+extension ExpressionNode: Equatable {
+    /// Whether both are the same expression. Names are the same byte for byte, which a synthesized comparison does not ask.
+    static func == (left: ExpressionNode, right: ExpressionNode) -> Bool {
+        left.hasSameHead(as: right) && left.children == right.children
+    }
+
+    /// Whether they differ in nothing but their parts.
+    private func hasSameHead(as other: ExpressionNode) -> Bool {
+        switch (self, other) {
+        case (.literal(let left), .literal(let right)): left == right
+        case (.parameter(let left), .parameter(let right)): left.hasSameBytes(as: right)
+        case (.property(let left, let source), .property(let right, let other)):
+            left == right && source.hasSameBytes(as: other)
+        case (.meta(let left, let source), .meta(let right, let other)):
+            left == right && source.hasSameBytes(as: other)
+        case (.document(let left), .document(let right)): left.hasSameBytes(as: right)
+        case (.variable(let left, let path), .variable(let right, let other)):
+            left.hasSameBytes(as: right) && path == other
+        case (.compare(let left, _, _), .compare(let right, _, _)): left == right
+        case (.arithmetic(let left, _, _), .arithmetic(let right, _, _)): left == right
+        case (.test(let left, _), .test(let right, _)): left == right
+        case (.function(let left, _), .function(let right, _)): left == right
+        case (.quantified(let left, let name, _, _), .quantified(let right, let other, _, _)):
+            left == right && name.hasSameBytes(as: other)
+        case (.aggregate(let left, _), .aggregate(let right, _)): left == right
+        case (.collated(_, let left), .collated(_, let right)): left == right
+        case (.between, .between), (.oneOf, .oneOf), (.like, .like), (.matches, .matches),
+            (.all, .all), (.any, .any), (.not, .not), (.tooDeep, .tooDeep):
+            true
+        default: false
+        }
     }
 }
 

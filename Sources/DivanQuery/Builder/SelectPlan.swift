@@ -217,7 +217,8 @@ struct SelectPlan {
     private static func other(
         _ side: ExpressionNode, _ other: ExpressionNode, _ name: String
     ) -> ExpressionNode? {
-        if case .meta(.id, name) = side { other } else { nil }
+        guard case .meta(.id, let source) = side, source.hasSameBytes(as: name) else { return nil }
+        return other
     }
 }
 
@@ -228,7 +229,8 @@ extension ExpressionNode {
 
     fileprivate func isOf(source name: String) -> Bool {
         switch self {
-        case .property(_, name), .meta(_, name), .document(name): true
+        case .property(_, let source), .meta(_, let source), .document(let source):
+            source.hasSameBytes(as: name)
         default: false
         }
     }

@@ -363,6 +363,23 @@ import Testing
                 == [["title": "One", "name": "Ann"], ["title": "Two"]])
     }
 
+    @Test func `sources whose names look alike are told apart`() throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let query = QueryBuilder.select(
+            .expression(Function.maximum(.property("type").from(composed))),
+            .expression(Function.maximum(.property("type").from(decomposed)))
+        )
+        .from(.database(database).as(composed))
+        .join(
+            .inner(
+                .database(database).as(decomposed),
+                on: Meta.id.from(decomposed).equalTo(.property("author").from(composed)))
+        )
+        .where(.property("type").from(composed).equalTo("post"))
+        let row = try #require(try query.run().first)
+        #expect(row[0].string == "post" && row[1].string == "person")
+    }
+
     @Test func `parameters get their values when the query runs`() throws {
         let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
             .where(.property("age").greaterThan(.parameter("age")))
