@@ -102,7 +102,7 @@ extension IndexPass {
                     with: &part.rows[place].emissions, at: places, documents)
             }
         } catch let error as IndexCorruption {
-            throw DatabaseError.damagedIndex(name.declaredName, error)
+            throw DamagedIndex(name: name, cause: error)
         }
         record.failures += UInt64(failures.count)
         record.lastSequence = max(record.lastSequence, part.lastSequence)

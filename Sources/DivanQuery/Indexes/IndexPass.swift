@@ -82,7 +82,27 @@ struct IndexPass {
     ///
     /// - Returns: What was done.
     func run() throws -> Report {
-        do { return try work() } catch let error as InterruptedReduction { throw error.cause }
+        do { return try work() } catch let error as InterruptedReduction {
+            throw error.cause
+        } catch let error as DamagedIndex {
+            throw error.report
+        }
+    }
+
+    /// Does the same, and drops an index of a view that is found damaged, once: the pass then makes it anew, as an index
+    /// holds nothing that the documents do not. The others, which are sound, stay.
+    ///
+    /// - Returns: What was done since the last drop.
+    func runMending() throws -> Report {
+        var dropped: Set<IndexName> = []
+        while true {
+            do { return try work() } catch let error as InterruptedReduction {
+                throw error.cause
+            } catch let error as DamagedIndex {
+                guard dropped.insert(error.name).inserted else { throw error.report }
+                _ = try core.write { try $0.dropIndex(error.name) }
+            }
+        }
     }
 
     private func work() throws -> Report {
@@ -249,6 +269,15 @@ struct IndexPass {
                 record.map { $0.hasPartials && !$0.isOutdated(in: state) } ?? false, "invariant 4")
         }
     }
+}
+
+/// A pass found an index damaged.
+struct DamagedIndex: Error {
+    var name: IndexName
+    var cause: IndexCorruption
+
+    /// What an app is told.
+    var report: DatabaseError { .damagedIndex(name.declaredName, cause) }
 }
 
 /// A document that a map function failed for; it has no rows in that index.

@@ -299,9 +299,10 @@ public final class DatabaseView: Sendable {
         definitions += registry.otherDefinitions(than: self)
         let report: IndexPass.Report
         do {
-            report = try IndexPass(core: core, definitions: definitions, progress: progress).run()
+            report = try IndexPass(core: core, definitions: definitions, progress: progress)
+                .runMending()
         } catch let error as DatabaseError where error.underlying is IndexCorruption {
-            // An index holds nothing that cannot be made again.
+            // Nothing tells which index this is of. An index holds nothing that cannot be made again.
             try deleteIndex()
             return try rebuild(progress)
         }

@@ -361,4 +361,31 @@ import Testing
         #expect(rows.count == 50)
         #expect(rows.last?.documentID == "d7")
     }
+
+    @Test func `a damaged index of another view is built anew, and a sound one stays`() throws {
+        let views = ["sound", "damaged"].map { name in
+            let view = database.view(named: name)
+            view.setMap(version: "1") { document, emit in emit(document["n"]) }
+            return view
+        }
+        for number in 0..<50 { try database.create("d\(number)", ["n": .integer(Int64(number))]) }
+        for view in views { #expect(try view.query().run().count == 50) }
+        func number(_ name: String) throws -> UInt64? {
+            try database.core.read { try $0.indexRecord(IndexName(.view, name))?.number }
+        }
+        let (sound, damaged) = (
+            try #require(try number("sound")), try #require(try number("damaged"))
+        )
+        try database.core.write { context in
+            let (writer, _) = try context.transaction()
+            let store = StoreName("index/\(damaged)/rows", .bytes)
+            try writer.removeAll(in: database.core.engine.store(store))
+        }
+        try database.update("d7") { $0["n"] = 1_000 }
+        #expect(try views[0].query().run().last?.documentID == "d7")
+        #expect(try number("sound") == sound)
+        #expect(try number("damaged") != damaged)
+        #expect(try views[1].query().run().count == 50)
+        #expect(try database.verify().isEmpty)
+    }
 }
