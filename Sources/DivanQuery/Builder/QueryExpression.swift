@@ -105,7 +105,8 @@ public struct QueryExpression: Sendable {
 
     /// A date, as documents hold dates: a string in ISO 8601.
     public static func date(_ value: Date) -> QueryExpression {
-        .value(.date(millisecondsSince1970: Int64((value.timeIntervalSince1970 * 1_000).rounded())))
+        let milliseconds = (value.timeIntervalSince1970 * 1_000).rounded()
+        return .value(.date(millisecondsSince1970: Int64(clamping: milliseconds)))
     }
 
     /// A value that is given when the query runs: see ``SelectQuery/parameters``.

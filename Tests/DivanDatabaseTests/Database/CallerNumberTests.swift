@@ -23,6 +23,15 @@ import Testing
         return false
     }
 
+    @Test func `an expression of a date beyond all texts is the nearest one`() throws {
+        for seconds in [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e16] {
+            let date = QueryExpression.date(Date(timeIntervalSince1970: seconds))
+            let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+                .where(date.isValued())
+            #expect(try query.run().count == 3)
+        }
+    }
+
     @Test func `a query of all documents refuses a negative skip or limit in each of its forms`() {
         let forms: [(inout ViewQuery) -> Void] = [
             { _ in }, { $0.keys = ["a", "b"] }, { $0.filter = { _ in true } },
