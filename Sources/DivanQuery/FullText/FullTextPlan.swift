@@ -27,6 +27,14 @@ indirect enum FullTextPlan: Sendable {
         var items: [Item]
         /// How far from the first the others may stand; nil when they stand at their offsets.
         var nearness: Int?
+
+        /// For each item how often it is there.
+        var occurrences: [Int] {
+            let terms = items.map { [$0.isPrefix ? 1 : 0] + Array($0.term.utf8) }
+            var counts: [[UInt8]: Int] = [:]
+            for term in terms { counts[term, default: 0] += 1 }
+            return terms.map { counts[$0] ?? 1 }
+        }
     }
 
     /// Translates an expression; nil when nothing of it is looked for, as all words are left out.

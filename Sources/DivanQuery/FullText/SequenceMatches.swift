@@ -16,6 +16,8 @@ final class SequenceMatches: FullTextMatches {
     private let ranked: [any Postings]
     /// The terms behind the first one, the rarest first.
     private let others: [Int]
+    /// How many places a term must have near the first one: as many as the sequence has it, which may be the first one.
+    private let needed: [Int]
     private let weight: Double
     let cost: UInt64
     private(set) var ordinal: UInt64 = 0
@@ -44,6 +46,7 @@ final class SequenceMatches: FullTextMatches {
                 ? try index.postings(ofPrefix: term, needsPlaces: !isAlone)
                 : try index.postings(of: term)
         }
+        needed = sequence.occurrences
         let counts = postings.map(\.documentCount)
         ranked = postings.indices.sorted { counts[$0] < counts[$1] }.map { [postings] in
             postings[$0]
@@ -127,12 +130,13 @@ final class SequenceMatches: FullTextMatches {
         if let nearness = sequence.nearness {
             // Words that are near each other stand anywhere.
             let most = min(UInt64(clamping: nearness), Self.farthest)
-            Self.keep(&found, &starts, &startEnds, places.span, ends.span) { start in
+            let count = needed[term]
+            Self.keep(&found, &starts, &startEnds, places.span, ends.span, count) { start in
                 start - min(start, most)...start + most
             }
         } else {
             let offset = UInt64(items[term].offset - items[0].offset)
-            Self.keep(&found, &starts, &startEnds, places.span, ends.span) { start in
+            Self.keep(&found, &starts, &startEnds, places.span, ends.span, 1) { start in
                 start + offset...start + offset
             }
         }
@@ -141,7 +145,8 @@ final class SequenceMatches: FullTextMatches {
     @inline(__always)
     private static func keep(
         _ documents: inout [UInt64], _ starts: inout [UInt64], _ startEnds: inout [Int],
-        _ places: Span<UInt64>, _ ends: Span<Int>, _ range: (UInt64) -> ClosedRange<UInt64>
+        _ places: Span<UInt64>, _ ends: Span<Int>, _ count: Int,
+        _ range: (UInt64) -> ClosedRange<UInt64>
     ) {
         var (kept, keptStarts) = (0, 0)
         // How far both have been read: all are read once.
@@ -156,7 +161,8 @@ final class SequenceMatches: FullTextMatches {
                 let wanted = range(all[start])
                 while read < end, places[read] < wanted.lowerBound { read += 1 }
                 guard read < end else { break }
-                if places[read] <= wanted.upperBound {
+                let last = read + count - 1
+                if last < end, places[last] <= wanted.upperBound {
                     all[keptStarts] = all[start]
                     keptStarts += 1
                 }

@@ -134,7 +134,7 @@ private struct Model {
         }
     }
 
-    struct Item {
+    struct Item: Equatable {
         var text: String
         var isPrefix: Bool
 
@@ -170,9 +170,10 @@ private struct Model {
                     let other = place + number
                     return other < text.count && items[number].matches(text[other])
                 }
-                return text.indices.contains {
+                let near = text.indices.count {
                     abs($0 - place) <= nearness && items[number].matches(text[$0])
                 }
+                return near >= items.count { $0 == items[number] }
             }
         }
     }

@@ -160,6 +160,21 @@ import Testing
         #expect(try index.search(.near([], within: 3)).run().isEmpty)
     }
 
+    @Test func `a word near itself stands there twice`() throws {
+        let plain = database.fullTextIndex(named: "near", on: ["t"])
+        for (id, text) in [("a", "row"), ("b", "row your boat row"), ("c", "row row on row")] {
+            try database.create(DocumentID(id), ["t": .string(text)])
+        }
+        func find(_ words: [String], _ distance: Int) throws -> [String] {
+            try plain.search(.near(words, within: distance)).run().map(\.documentID.text).sorted()
+        }
+        #expect(try find(["row", "row"], 2) == ["c"])
+        #expect(try find(["row", "row"], 3) == ["b", "c"])
+        #expect(try find(["row", "row", "row"], 3) == ["c"])
+        #expect(try find(["boat", "row", "row"], 2) == ["b"])
+        #expect(try find(["boat", "row", "row"], 1) == [])
+    }
+
     @Test func `of a word that is very long the beginning counts`() throws {
         let plain = database.fullTextIndex(named: "plain", on: ["t"])
         // Cut in the middle of a character.
