@@ -9,7 +9,7 @@ import Testing
 @Suite struct SharedUsersFileTests {
     @Test func `users that are added at once are all there`() async throws {
         let folder = try ScratchDirectory()
-        let path = folder.url.path(percentEncoded: false)
+        let path = folder.path
         try await withThrowingTaskGroup(of: Void.self) { group in
             for n in 0..<6 {
                 group.addTask {
@@ -19,7 +19,7 @@ import Testing
             try await group.waitForAll()
         }
         let users = ListenerUsers(directory: path)
-        #expect(try users.all().map(\.name) == (0..<6).map { "u\($0)" })
+        #expect(try users.all().map { $0.name } == (0..<6).map { "u\($0)" })
         #expect(try users.remove("u3"))
         #expect(try !users.remove("u3"))
         #expect(try users.all().count == 5)
