@@ -90,6 +90,27 @@ struct MessageTests {
         #expect(throws: DNSFailure.self) { try DNSMessage(bytes) }
     }
 
+    @Test func `a name goes through no more pointers than it can have labels`() throws {
+        // The content of a record is a chain of pointers, of which each leads to the one before, and the last is the next name.
+        func packet(_ count: Int) -> [UInt8] {
+            let head: [UInt8] = [0, 0, 0x84, 0, 0, 0, 0, 2, 0, 0, 0, 0]
+            let length = 2 + 2 * count
+            var bytes =
+                head + [0, 0, 99, 0, 1, 0, 0, 0, 9, UInt8(length >> 8), UInt8(length & 0xFF)]
+            bytes += [0, 0]
+            var last = bytes.count - 1
+            for _ in 0..<count {
+                let place = bytes.count
+                bytes += [0xC0 | UInt8(last >> 8), UInt8(last & 0xFF)]
+                last = place
+            }
+            return bytes + [0xC0 | UInt8(last >> 8), UInt8(last & 0xFF)]
+                + [0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 1, 2, 3, 4]
+        }
+        #expect(try DNSMessage(packet(100)).answers.count == 2)
+        #expect(throws: DNSFailure.badName) { try DNSMessage(packet(200)) }
+    }
+
     @Test func `random and mutated packets never trap, and what is read can be written`() throws {
         let good = try sample().bytes
         for round in Soak.rounds(test: 20_000, soak: 5_000_000) {

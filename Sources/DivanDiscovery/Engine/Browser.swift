@@ -14,6 +14,9 @@
 ///    by what comes later.
 /// 2. Questions are at least a second apart.
 /// 3. A service is told as found once, as changed when something of it has changed, and as lost once.
+///
+/// Any machine on the link sends packets, so one costs as much as it is long, and at most one pass over what is kept; what is
+/// due and what has changed is noted when it is heard.
 package struct Browser: Sendable {
     /// Instances that are kept at most.
     package static let instanceLimit = 512
@@ -44,23 +47,17 @@ package struct Browser: Sendable {
         case lost(DNSName)
     }
 
-    private struct Instance {
-        var pointer: TimedRecord
-        var service: TimedRecord?
-        var text: TimedRecord?
-        var addresses: [TimedRecord] = []
-        /// When to ask for what is missing, and how long to wait then.
-        var nextQuestion: Duration
-        var pause = Duration.seconds(1)
-    }
-
     private let type: DNSName
-    private var instances: [DNSName: Instance] = [:]
+    private var instances: [DNSName: KnownInstance] = [:]
     private var told: [DNSName: Finding] = [:]
+    /// Instances of which something has changed since services were told.
+    private var changed: Set<DNSName> = []
     private var nextQuestion: Duration?
     private var pause = Duration.seconds(1)
     private var lastQuestion: Duration?
-    private var actions: [Action] = []
+    /// Not after the time when something is to be done: a record that is heard again may put that off.
+    private var due = Duration.zero
+    private var actions: ArraySlice<Action> = []
     private var jitter: Jitter
 
     /// - Parameters:
@@ -72,34 +69,27 @@ package struct Browser: Sendable {
     }
 
     /// The next thing to do.
-    package mutating func takeAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+    package mutating func takeAction() -> Action? { actions.popFirst() }
 
     /// Begins to look.
     package mutating func start(at now: Duration) {
-        nextQuestion = now + jitter.milliseconds(20...120)
+        let first = now + jitter.milliseconds(20...120)
+        (nextQuestion, due) = (first, first)
     }
 
-    /// When `tick` has something to do; nil before `start`.
-    package var deadline: Duration? {
-        guard let nextQuestion else { return nil }
-        var question = nextQuestion
-        var end: Duration?
-        for instance in instances.values {
-            if isIncomplete(instance) { question = min(question, instance.nextQuestion) }
-            for record in records(of: instance) {
-                if let due = record.nextQuestion { question = min(question, due) }
-                end = min(end ?? record.end, record.end)
-            }
-        }
-        if let lastQuestion { question = max(question, lastQuestion + .seconds(1)) }
-        return min(question, end ?? question)
-    }
+    /// When `tick` may have something to do; nil before `start`.
+    package var deadline: Duration? { nextQuestion == nil ? nil : due }
 
     /// Does what is due.
     package mutating func tick(at now: Duration) {
+        // It is called after each packet, and mostly nothing is due.
+        guard let deadline, deadline <= now else { return }
         dropExpired(at: now)
         ask(at: now)
         tell()
+        due = instances.values.reduce(earliest(for: nextQuestion ?? now)) { soonest, instance in
+            min(soonest, due(of: instance))
+        }
     }
 
     /// Takes a packet that came over the link.
@@ -109,10 +99,8 @@ package struct Browser: Sendable {
         for record in records where record.name == type {
             if case .ptr(let instance) = record.content { takePointer(record, instance, at: now) }
         }
-        for record in records { takeInstanceRecord(record, records, at: now) }
-        for record in records where record.type == .a || record.type == .aaaa {
-            takeAddress(record, records, at: now)
-        }
+        for record in records { takeInstanceRecord(record, at: now) }
+        takeAddresses(HeardAddresses.byHost(records), at: now)
         tell()
     }
 
@@ -124,86 +112,54 @@ package struct Browser: Sendable {
             instances[name]?.pointer = TimedRecord(record, at: now)
         } else if instances.count < Self.instanceLimit {
             // What is missing usually comes along; it is asked for if it does not.
-            instances[name] = Instance(
-                pointer: TimedRecord(record, at: now), nextQuestion: now + .milliseconds(100))
+            instances[name] = KnownInstance(
+                name: name, pointer: TimedRecord(record, at: now),
+                nextQuestion: now + .milliseconds(100))
         }
+        noteDue(of: name)
     }
 
-    private mutating func takeInstanceRecord(
-        _ record: DNSRecord, _ all: [DNSRecord], at now: Duration
-    ) {
-        guard [.srv, .txt].contains(record.type), instances[record.name] != nil else { return }
-        let place: WritableKeyPath<Instance, TimedRecord?> =
-            record.type == .srv ? \.service : \.text
-        guard record.lifetime > 0 else {
-            if instances[record.name]?[keyPath: place]?.record.says(whatSays: record) ?? false {
-                instances[record.name]?[keyPath: place]?.expire(soonAfter: now)
-            }
-            return
-        }
-        let former = instances[record.name]?[keyPath: place]?.record
-        instances[record.name]?[keyPath: place] = TimedRecord(record, at: now)
-        if record.type == .srv, former?.content != record.content {
-            // Another host: addresses of the former one mean nothing.
-            instances[record.name]?.addresses = []
-            instances[record.name]?.pause = .seconds(1)
-        }
+    private mutating func takeInstanceRecord(_ record: DNSRecord, at now: Duration) {
+        guard [.srv, .txt].contains(record.type),
+            let isChanged = instances[record.name]?.take(record, at: now)
+        else { return }
+        if isChanged { changed.insert(record.name) }
+        noteDue(of: record.name)
     }
 
-    private mutating func takeAddress(_ record: DNSRecord, _ all: [DNSRecord], at now: Duration) {
-        for (name, instance) in instances where host(of: instance) == record.name {
-            var addresses = instance.addresses
-            let place = addresses.firstIndex { $0.record.says(whatSays: record) }
-            if record.lifetime == 0 {
-                if let place { addresses[place].expire(soonAfter: now) }
-            } else {
-                if let place {
-                    addresses[place] = TimedRecord(record, at: now)
-                } else if addresses.count < Self.addressLimit {
-                    addresses.append(TimedRecord(record, at: now))
-                }
-                if record.isUnique {
-                    // It stands for all of its name and kind, those beside it in the packet and of the last second apart.
-                    for index in addresses.indices
-                    where addresses[index].record.type == record.type
-                        && now - addresses[index].heard > .seconds(1)
-                        && !all.contains(where: { $0.says(whatSays: addresses[index].record) })
-                    {
-                        addresses[index].expire(soonAfter: now)
-                    }
-                }
-            }
-            instances[name]?.addresses = addresses
+    /// Takes what a packet says of addresses, once for each instance of their hosts: many instances may be on one host.
+    private mutating func takeAddresses(_ hosts: [DNSName: HeardAddresses], at now: Duration) {
+        guard !hosts.isEmpty else { return }
+        let concerned = instances.values.compactMap { instance in
+            instance.host.flatMap { hosts[$0] }.map { (instance.name, $0) }
+        }
+        for (name, heard) in concerned {
+            if instances[name]?.take(heard, at: now) ?? false { changed.insert(name) }
+            noteDue(of: name)
         }
     }
 
     private mutating func dropExpired(at now: Duration) {
-        for (name, instance) in instances {
-            if instance.pointer.end <= now {
-                instances[name] = nil
-                continue
-            }
-            if let end = instance.service?.end, end <= now {
-                instances[name]?.service = nil
-                instances[name]?.addresses = []
-            }
-            if let end = instance.text?.end, end <= now { instances[name]?.text = nil }
-            instances[name]?.addresses.removeAll { $0.end <= now }
+        let concerned = instances.values.filter { $0.firstEnd <= now }.map(\.name)
+        for name in concerned {
+            if instances[name]?.dropExpired(at: now) ?? false { instances[name] = nil }
+            changed.insert(name)
         }
     }
 
-    private func host(of instance: Instance) -> DNSName? {
-        guard case .srv(_, _, _, let host) = instance.service?.record.content else { return nil }
-        return host
+    private mutating func noteDue(of name: DNSName) {
+        if let instance = instances[name] { due = min(due, due(of: instance)) }
     }
 
-    private func isIncomplete(_ instance: Instance) -> Bool {
-        instance.service == nil || instance.text == nil || instance.addresses.isEmpty
+    /// When something is to be asked about an instance, or something of it is over.
+    private func due(of instance: KnownInstance) -> Duration {
+        let question = instance.questionDue.map(earliest(for:))
+        return min(instance.firstEnd, question ?? instance.firstEnd)
     }
 
-    private func records(of instance: Instance) -> [TimedRecord] {
-        [instance.pointer] + [instance.service, instance.text].compactMap(\.self)
-            + instance.addresses
+    /// When a question may be asked that is due at some time.
+    private func earliest(for question: Duration) -> Duration {
+        lastQuestion.map { max(question, $0 + .seconds(1)) } ?? question
     }
 }
 
@@ -213,10 +169,12 @@ extension Browser {
         if let lastQuestion, now - lastQuestion < .seconds(1) { return }
         var questions: [DNSQuestion] = []
         let isTime = nextQuestion.map { $0 <= now } ?? false
-        if isTime || instances.values.contains(where: { isDue($0.pointer, now) }) {
+        let waiting = Self.sorted(
+            instances.values.filter { $0.questionDue.map { $0 <= now } ?? false }.map(\.name))
+        if isTime || waiting.contains(where: { instances[$0]?.pointer.isDue(at: now) ?? false }) {
             questions.append(DNSQuestion(type, .ptr))
         }
-        for name in instances.keys.sorted(by: <) { ask(of: name, &questions, at: now) }
+        for name in waiting { instances[name]?.ask(&questions, at: now) }
         guard !questions.isEmpty else { return }
         if isTime {
             nextQuestion = now + pause
@@ -229,63 +187,24 @@ extension Browser {
         actions.append(.multicast(.query(questions, known: known)))
     }
 
-    private func isDue(_ record: TimedRecord, _ now: Duration) -> Bool {
-        record.nextQuestion.map { $0 <= now } ?? false
-    }
-
-    private mutating func ask(
-        of name: DNSName, _ questions: inout [DNSQuestion], at now: Duration
-    ) {
-        guard var instance = instances[name] else { return }
-        defer { instances[name] = instance }
-        if isDue(instance.pointer, now) { instance.pointer.noteQuestion() }
-        let isMissingDue = isIncomplete(instance) && instance.nextQuestion <= now
-        if isMissingDue {
-            instance.nextQuestion = now + instance.pause
-            instance.pause = min(instance.pause * 3, .seconds(60))
-        }
-        if instance.service.map({ isDue($0, now) }) ?? isMissingDue {
-            instance.service?.noteQuestion()
-            questions.append(DNSQuestion(name, .srv))
-        }
-        if instance.text.map({ isDue($0, now) }) ?? isMissingDue {
-            instance.text?.noteQuestion()
-            questions.append(DNSQuestion(name, .txt))
-        }
-        guard let host = host(of: instance) else { return }
-        var types: [DNSType] = instance.addresses.isEmpty && isMissingDue ? [.a, .aaaa] : []
-        for index in instance.addresses.indices where isDue(instance.addresses[index], now) {
-            instance.addresses[index].noteQuestion()
-            let type = instance.addresses[index].record.type
-            if !types.contains(type) { types.append(type) }
-        }
-        questions += types.map { DNSQuestion(host, $0) }
-    }
-
     private mutating func tell() {
-        var findings: [DNSName: Finding] = [:]
-        for (name, instance) in instances {
-            guard case .srv(_, _, let port, let host) = instance.service?.record.content,
-                !instance.addresses.isEmpty
-            else { continue }
-            var text: [[UInt8]] = []
-            if case .txt(let strings) = instance.text?.record.content { text = strings }
-            findings[name] = Finding(
-                instance: name, host: host, port: port, text: text,
-                addresses: instance.addresses.map(\.record).compactMap(\.address).sorted {
-                    ($0.count, $0) < ($1.count, $1)
-                })
-        }
+        guard !changed.isEmpty else { return }
         // In the order of their names, so that equal packets lead to equal actions.
-        for name in told.keys.sorted(by: <) where findings[name] == nil {
-            actions.append(.lost(name))
+        let names = Self.sorted(changed)
+        changed = []
+        var found: [Finding] = []
+        for name in names {
+            let finding = instances[name]?.finding
+            guard finding != told[name] else { continue }
+            told[name] = finding
+            if let finding { found.append(finding) } else { actions.append(.lost(name)) }
         }
-        for name in findings.keys.sorted(by: <) {
-            if let finding = findings[name], told[name] != finding {
-                actions.append(.found(finding))
-            }
-        }
-        told = findings
+        actions += found.map(Action.found)
+    }
+
+    private static func sorted(_ names: some Collection<DNSName>) -> [DNSName] {
+        // Each description is made once, not at each comparison.
+        names.map { (text: $0.description, name: $0) }.sorted { $0.text < $1.text }.map(\.name)
     }
 
     /// Stops the program where an invariant does not hold; for tests.
@@ -295,12 +214,6 @@ extension Browser {
             instances.values.allSatisfy { $0.addresses.count <= Self.addressLimit }, "invariant 1")
         precondition(told.keys.allSatisfy { instances[$0] != nil }, "invariant 3")
     }
-}
-
-private func < (left: DNSName, right: DNSName) -> Bool { left.description < right.description }
-
-private func < (left: (Int, [UInt8]), right: (Int, [UInt8])) -> Bool {
-    left.0 != right.0 ? left.0 < right.0 : left.1.lexicographicallyPrecedes(right.1)
 }
 
 extension DNSRecord {

@@ -24,6 +24,9 @@ struct TimedRecord: Sendable {
         .seconds(Int64(min(record.lifetime, longest)))
     }
 
+    /// Whether it is time to ask whether it still holds.
+    func isDue(at now: Duration) -> Bool { nextQuestion.map { $0 <= now } ?? false }
+
     /// Gives it a second, in which another sender may say that it still holds.
     mutating func expire(soonAfter now: Duration) {
         end = min(end, now + .seconds(1))

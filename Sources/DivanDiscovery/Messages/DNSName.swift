@@ -19,6 +19,8 @@ package struct DNSName: Sendable, CustomStringConvertible {
     package static let longestLabel = 63
     /// Bytes of a name on the wire at most.
     package static let longest = 255
+    /// Labels of a name at most: each has a length and a byte, and a zero follows.
+    static let mostLabels = (longest - 1) / 2
 
     /// The labels, in the order in which they are written.
     package let labels: [[UInt8]]

@@ -20,7 +20,8 @@ package enum DNSFailure: Error, Equatable {
 /// tests the third for each.
 ///
 /// 1. Nothing is read outside the packet.
-/// 2. A pointer of a name leads to before the part of the name that holds it, so that reading a name ends.
+/// 2. A pointer of a name leads to before the part of the name that holds it, so that reading a name ends; and a name has no more
+///    pointers than it can have labels, so that a long chain of them is not followed for each record again.
 /// 3. What is made is bounded by the packet: a record takes at least 11 bytes of it, and a name at most 255.
 struct DNSReader {
     private let bytes: [UInt8]
@@ -130,13 +131,13 @@ struct DNSReader {
         var length = 1
         var place = position
         var start = position
-        var isBehindPointer = false
+        var pointers = 0
         while true {
             guard place < bytes.count else { throw .cutOff }
             let byte = bytes[place]
             switch byte & 0xC0 {
             case 0 where byte == 0:
-                if !isBehindPointer { position = place + 1 }
+                if pointers == 0 { position = place + 1 }
                 return DNSName(trusted: labels)
             case 0:
                 let end = place + 1 + Int(byte)
@@ -147,10 +148,11 @@ struct DNSReader {
                 place = end
             case 0xC0:
                 guard place + 1 < bytes.count else { throw .cutOff }
-                if !isBehindPointer { position = place + 2 }
+                if pointers == 0 { position = place + 2 }
                 let target = Int(byte & 0x3F) << 8 | Int(bytes[place + 1])
-                guard target < start else { throw .badName }
-                (place, start, isBehindPointer) = (target, target, true)
+                pointers += 1
+                guard target < start, pointers <= DNSName.mostLabels else { throw .badName }
+                (place, start) = (target, target)
             default: throw .badName
             }
         }

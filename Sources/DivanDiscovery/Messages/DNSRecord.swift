@@ -78,6 +78,15 @@ package struct DNSRecord: Hashable, Sendable {
         name == other.name && content == other.content
     }
 
+    /// What is said of which name, to look it up among others.
+    struct Statement: Hashable, Sendable {
+        let name: DNSName
+        let content: Content
+    }
+
+    /// What the record says, whatever its lifetime: the same for two of which each says what the other does.
+    var statement: Statement { Statement(name: name, content: content) }
+
     /// The same, no longer true.
     package var withdrawn: DNSRecord {
         var copy = self

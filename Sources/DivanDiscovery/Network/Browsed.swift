@@ -63,13 +63,14 @@ struct Browsed: Sendable {
                 return nil
             }
             var addresses: [DiscoveredService.Address] = []
+            var known: Set<DiscoveredService.Address> = []
             for (index, finding) in parts {
                 let interface = links.first { $0.index == index }?.name
                 for bytes in finding.addresses {
                     let isOfLink = bytes.count == 16 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
                     let address = DiscoveredService.Address(
                         bytes: bytes, interface: isOfLink ? interface : nil)
-                    if !addresses.contains(address) { addresses.append(address) }
+                    if known.insert(address).inserted { addresses.append(address) }
                 }
             }
             return DiscoveredService(
