@@ -199,6 +199,86 @@ struct ResponderTests {
         #expect(link.packets.count == count)
     }
 
+    @Test func `what an old resolver asks many times is answered once, in one datagram`() throws {
+        var link = SimulatedLink()
+        let records = SimulatedLink.records("Ann")
+        _ = link.add(records)
+        link.run(for: .seconds(5))
+        var question = DNSMessage.query(
+            Array(repeating: DNSQuestion(records.instance, .any), count: 700))
+        question.questions.append(DNSQuestion(records.host, .a))
+        link.inject(question, port: 40_000)
+        #expect(link.unicasts.count == 1)
+        let answer = try #require(link.unicasts.first?.0)
+        #expect(answer.packets.count == 1)
+        #expect(answer.questions == [DNSQuestion(records.instance, .any)])
+        #expect(answer.answers.map(\.type) == [.srv, .txt, .a])
+        #expect(!answer.isTruncated)
+        // The same goes for a question that is answered to all.
+        let count = link.packets.count
+        question.questions.removeLast()
+        link.inject(question)
+        link.run(for: .seconds(1))
+        #expect(link.packets.dropFirst(count).map(\.message.answers.count) == [2])
+    }
+
+    @Test func `an answer to an old resolver that is too long for a datagram is cut, and says so`()
+        throws
+    {
+        var link = SimulatedLink()
+        var records = SimulatedLink.records("Ann")
+        let host = records.host
+        records = ServiceRecords(
+            instance: records.instance, host: host, port: 5_984, text: [:],
+            addresses: (0..<100).map { [UInt8](repeating: 0x20, count: 15) + [$0] })
+        _ = link.add(records)
+        link.run(for: .seconds(5))
+        link.inject(.query([DNSQuestion(host, .aaaa)]), port: 40_000)
+        let answer = try #require(link.unicasts.first?.0)
+        #expect(answer.packets.count == 1)
+        #expect(answer.packets[0].count <= DNSMessage.usual)
+        #expect(answer.isTruncated)
+        #expect(answer.answers.count >= 20)
+        // What would be asked next is left out without a word.
+        link.inject(.query([DNSQuestion(records.instance, .srv)]), port: 40_000)
+        let other = try #require(link.unicasts.last?.0)
+        #expect(other.packets.count == 1)
+        #expect(other.answers.map(\.type) == [.srv])
+        #expect(!other.isTruncated && !other.additional.isEmpty)
+    }
+
+    @Test func `a question costs as much as it is long, also with what the asker knows`() {
+        let records = SimulatedLink.records("Ann")
+        var responder = Responder(records, seed: 1)
+        responder.start(at: .zero)
+        for second in 1...10 { responder.tick(at: .seconds(second)) }
+        while responder.takeAction() != nil {}
+        func question(_ asked: Int, _ known: Int) -> DNSMessage {
+            .query(
+                Array(repeating: DNSQuestion(records.instance, .any), count: asked),
+                known: Array(
+                    repeating: DNSRecord(
+                        records.instance, .txt([[1]]), lifetime: 4_500, isUnique: true),
+                    count: known))
+        }
+        // A hundred times as long. At the square of that it would be ten thousand times as much.
+        let (small, large) = (question(7, 4), question(700, 400))
+        let peer = PacketPeer(address: [192, 0, 2, 9], port: 40_000)
+        var times = [Duration.seconds(600), .seconds(600)]
+        for round in 0..<5 {
+            for (index, message) in [small, large].enumerated() {
+                let now = Duration.seconds(20 + 2 * round + index)
+                times[index] = min(
+                    times[index],
+                    ContinuousClock().measure {
+                        responder.receive(message, from: peer, at: now)
+                    })
+                #expect(responder.takeAction() != nil)
+            }
+        }
+        #expect(times[1] < times[0] * 400)
+    }
+
     @Test func `another text is announced, and an address that goes is withdrawn`() throws {
         var link = SimulatedLink()
         let host = link.add(SimulatedLink.records("Ann"))

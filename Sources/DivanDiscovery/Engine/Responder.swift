@@ -25,8 +25,8 @@
 ///
 /// 1. No record is said to be true before the probes are done.
 /// 2. A record is multicast at most once a second, but in answer to a probe.
-/// 3. What waits to be answered is bounded by the records of the service, whatever is asked. Answers to single hosts are at most
-///    `unicastsPerSecond`, so that a stranger cannot flood another host through it.
+/// 3. What waits to be answered is bounded by the records of the service, whatever is asked, and however often. Answers to single
+///    hosts are at most `unicastsPerSecond`, of one datagram each, so that a stranger cannot flood another host through it.
 package struct Responder: Sendable {
     /// What its driver is to do.
     package enum Action: Sendable, Equatable {
@@ -197,34 +197,52 @@ extension Responder {
         }
     }
 
+    /// The records of a service by what they say: made once for a packet, which may hold hundreds of records.
+    private struct Spoken {
+        /// Records of ours, and those that wait.
+        let ours: [DNSRecord.Statement: DNSRecord]
+        /// What is said of our names alone, also on other links.
+        let unique: Set<DNSRecord.Statement>
+        /// The kinds of records that each of our names has.
+        let kinds: [DNSName: Set<DNSType>]
+
+        init(_ responder: Responder) {
+            let records = responder.records
+            ours = Dictionary(
+                (records.all + responder.pending.keys).map { ($0.statement, $0) },
+                uniquingKeysWith: { first, _ in first })
+            unique = Set((records.unique + responder.elsewhere).map(\.statement))
+            kinds = Dictionary(grouping: records.unique, by: \.name).mapValues {
+                Set($0.map(\.type))
+            }
+        }
+    }
+
     private mutating func hear(_ message: DNSMessage, at now: Duration) {
+        let spoken = Spoken(self)
         for record in message.records {
-            if record.lifetime > 0, contradicts(record) {
+            if record.lifetime > 0, contradicts(record, spoken) {
                 meetContradiction(of: record.name, at: now)
                 return
             }
+            guard let ours = spoken.ours[record.statement] else { continue }
             // Another host has given the answer: once is enough.
-            if let due = pending.keys.first(where: { $0.says(whatSays: record) }),
-                record.lifetime >= due.lifetime / 2
-            {
-                pending[due] = nil
-            }
-            // Said to be gone, or nearly so, while it is here: say that it is (RFC 6762, 6.6).
-            if isAnnounced, let ours = records.all.first(where: { $0.says(whatSays: record) }),
-                record.lifetime < ours.lifetime / 2
-            {
+            if record.lifetime >= ours.lifetime / 2 {
+                pending[ours] = nil
+            } else if isAnnounced, ours.type != .nsec {
+                // Said to be gone, or nearly so, while it is here: say that it is (RFC 6762, 6.6).
                 pending[ours] = max(now, lastSent[ours].map { $0 + .seconds(1) } ?? now)
             }
         }
         answerPending(at: now)
     }
 
-    private func contradicts(_ record: DNSRecord) -> Bool {
-        let ours = records.unique.filter { $0.name == record.name }
-        guard !ours.isEmpty, record.type != .nsec else { return false }
-        if (ours + elsewhere).contains(where: { $0.says(whatSays: record) }) { return false }
+    private func contradicts(_ record: DNSRecord, _ spoken: Spoken) -> Bool {
+        guard let kinds = spoken.kinds[record.name], record.type != .nsec,
+            !spoken.unique.contains(record.statement)
+        else { return false }
         if case .probing = phase { return true }
-        return ours.contains { $0.type == record.type }
+        return kinds.contains(record.type)
     }
 
     private mutating func meetContradiction(of name: DNSName, at now: Duration) {
@@ -263,15 +281,8 @@ extension Responder {
             if askers.contains(peer) { forget(message.answers) }
             return
         }
-        var answers: [DNSRecord] = []
-        for question in message.questions {
-            let found = records.all.filter { question.isAnswered(by: $0) }
-            answers += found
-            if found.isEmpty, let none = records.absence(of: question.type, at: question.name) {
-                answers.append(none)
-            }
-        }
-        answers = answers.filter { !isKnown($0, message.answers) }
+        let known = Self.lifetimes(of: message.answers)
+        let answers = answers(to: message.questions).filter { !isKnown($0, known) }
         guard !answers.isEmpty else { return }
         if peer.port != PacketPeer.multicastPort {
             answerOldResolver(message, answers, peer, at: now)
@@ -282,12 +293,37 @@ extension Responder {
         }
     }
 
-    private func isKnown(_ answer: DNSRecord, _ known: [DNSRecord]) -> Bool {
-        known.contains { $0.says(whatSays: answer) && $0.lifetime >= answer.lifetime / 2 }
+    /// The records that answer some questions, each once, however often it is asked for.
+    private func answers(to questions: [DNSQuestion]) -> [DNSRecord] {
+        let ours = Dictionary(grouping: records.all, by: \.name)
+        var asked: Set<DNSQuestion> = []
+        var chosen: Set<DNSRecord> = []
+        var answers: [DNSRecord] = []
+        for question in questions {
+            guard let owned = ours[question.name],
+                asked.insert(DNSQuestion(question.name, question.type)).inserted
+            else { continue }
+            var found = owned.filter(question.isAnswered)
+            if found.isEmpty, let none = records.absence(of: question.type, at: question.name) {
+                found = [none]
+            }
+            answers += found.filter { chosen.insert($0).inserted }
+        }
+        return answers
+    }
+
+    /// How long each thing holds that an asker knows, at most.
+    private static func lifetimes(of known: [DNSRecord]) -> [DNSRecord.Statement: UInt32] {
+        Dictionary(known.map { ($0.statement, $0.lifetime) }, uniquingKeysWith: max)
+    }
+
+    private func isKnown(_ answer: DNSRecord, _ known: [DNSRecord.Statement: UInt32]) -> Bool {
+        known[answer.statement].map { $0 >= answer.lifetime / 2 } ?? false
     }
 
     private mutating func forget(_ known: [DNSRecord]) {
-        pending = pending.filter { !isKnown($0.key, known) }
+        let lifetimes = Self.lifetimes(of: known)
+        pending = pending.filter { !isKnown($0.key, lifetimes) }
     }
 
     private mutating func schedule(
@@ -323,6 +359,9 @@ extension Responder {
     }
 
     /// An old resolver is answered alone: with its identifier and question, for 10 seconds at most (RFC 6762, 6.7).
+    ///
+    /// The address that it asks from may be made up. So the answer is one datagram, and it repeats one question: a resolver asks
+    /// no more at once.
     private mutating func answerOldResolver(
         _ message: DNSMessage, _ answers: [DNSRecord], _ peer: PacketPeer, at now: Duration
     ) {
@@ -336,9 +375,9 @@ extension Responder {
         var response = DNSMessage.response(
             answers.map(plain), additional: records.companions(of: answers).map(plain))
         response.identifier = message.identifier
-        response.questions = message.questions.filter { question in
-            answers.contains { $0.name == question.name }
-        }
-        actions.append(.unicast(response, peer))
+        let names = Set(answers.map(\.name))
+        response.questions = Array(
+            message.questions.lazy.filter { names.contains($0.name) }.prefix(1))
+        actions.append(.unicast(response.inOnePacket, peer))
     }
 }

@@ -105,6 +105,23 @@ extension DNSMessage {
         return writer.bytes
     }
 
+    /// The message, cut to what one packet holds: at first additional records are left out, then answers, which the message says
+    /// (RFC 6762, 18.5). One answer is left, however long it is.
+    var inOnePacket: DNSMessage {
+        var shorter = self
+        while shorter.bytes.count > Self.usual {
+            if !shorter.additional.isEmpty {
+                shorter.additional.removeLast((shorter.additional.count + 1) / 2)
+            } else if shorter.answers.count > 1 {
+                shorter.answers.removeLast(shorter.answers.count / 2)
+                shorter.isTruncated = true
+            } else {
+                break
+            }
+        }
+        return shorter
+    }
+
     /// The message in pieces that fit a packet each: known answers go on in further questions, of which all but the last say so;
     /// additional records that have no room are left out.
     package var packets: [[UInt8]] {
