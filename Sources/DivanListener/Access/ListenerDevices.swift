@@ -63,6 +63,12 @@ package struct ListenerDevice: Sendable {
         self.name = name
         self.databases = databases
     }
+
+    /// The name of the user that a paired device is here.
+    ///
+    /// - Parameter id: The device's ID.
+    /// - Returns: The name.
+    package static func user(ofPeer id: String) -> String { "device-\(id)" }
 }
 
 /// Why a device is not paired.

@@ -94,7 +94,7 @@ extension PeerDevice: ListenerDevices {
         return state.withLock { state in
             state.file.peers.first { $0.key == key }.map {
                 ListenerDevice(
-                    name: "device-\($0.id)",
+                    name: ListenerDevice.user(ofPeer: $0.id),
                     databases: NameSet($0.databases.filter(PairedPeer.isShareable)))
             }
         }

@@ -143,6 +143,7 @@ final class PeerVisit: Sendable {
             settings.isContinuous = true
             settings.trust = place.trust
             settings.localAccess = access(to: name, sync)
+            settings.localAuthor = .device(user, at: database)
             settings.clientCertificate = device.clientCertificate
             settings.remoteUUID = peer.id
             settings.arriving = sync.arriving(in: name)
@@ -156,9 +157,12 @@ final class PeerVisit: Sendable {
         return Pull(replication: pull, token: token)
     }
 
+    /// The user that the peer is here, as when it makes requests.
+    private var user: String { ListenerDevice.user(ofPeer: id) }
+
     /// What a pull may do here: nothing once the database is no longer shared, and with design documents only what the app allows.
     private func access(to name: String, _ sync: PeerSync) -> PeerAccess {
-        PeerAccess(user: "device-\(id)") { [device, id, options = sync.options] step in
+        PeerAccess(user: user) { [device, id, options = sync.options] step in
             let shares = device.peers.contains {
                 $0.id.hasSameBytes(as: id) && $0.databases.contains(name)
             }

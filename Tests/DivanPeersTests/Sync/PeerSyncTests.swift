@@ -209,6 +209,40 @@ import Testing
         await other.stop()
     }
 
+    @Test func `rules of design documents see the device from which a document is pulled`()
+        async throws
+    {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        try await ann.pair(with: bob)
+        let isPeer: JSONValue = [
+            "userCtx.name": .string("device-\(ann.device.id)"), "userCtx.db": "notes",
+            "userCtx.roles": ["$size": 0],
+        ]
+        try bob.notes.put(
+            "_design/peers", ["language": "query", "validate_doc_update": isPeer], parent: nil)
+        try bob.notes.put(
+            "_design/official",
+            [
+                "language": "query",
+                "validate_doc_update": [
+                    "$or": [
+                        ["newDoc.kind": ["$ne": "official"]],
+                        ["userCtx.roles": ["$elemMatch": ["$eq": "_admin"]]],
+                    ]
+                ],
+            ], parent: nil)
+        try ann.notes.put("a-official", ["kind": "official"], parent: nil)
+        try ann.notes.put("b-usual", ["kind": "usual"], parent: nil)
+        let (one, other) = (try sync(ann), try sync(bob))
+        try await eventually { try bob.notes.contains("b-usual") }
+        // What comes later shows that the other one was looked at.
+        try ann.notes.put("c-usual", ["kind": "usual"], parent: nil)
+        try await eventually { try bob.notes.contains("c-usual") }
+        #expect(try !bob.notes.contains("a-official"))
+        await one.stop()
+        await other.stop()
+    }
+
     @Test func `a listener with a rule for each write is not synchronised past it`() throws {
         let ann = try TestPeer("Ann") { $0.authorization.writing = { _, _, _ in true } }
         #expect(throws: PeerError.self) { try sync(ann) }
