@@ -81,6 +81,11 @@ size_t divan_httpd_client_certificates(
     return count;
 }
 
+int divan_httpd_end_by_closing(struct MHD_Response *response) {
+    return MHD_set_response_options(
+        response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END) == MHD_YES;
+}
+
 unsigned int divan_httpd_connections(struct MHD_Daemon *daemon) {
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);

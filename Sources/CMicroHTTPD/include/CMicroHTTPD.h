@@ -53,6 +53,9 @@ size_t divan_httpd_client_certificates(
     struct MHD_Connection *connection, const uint8_t *certificates[DIVAN_HTTPD_CHAIN_MAXIMUM],
     size_t counts[DIVAN_HTTPD_CHAIN_MAXIMUM]);
 
+/// Has a response whose length is not known go without chunks, and end where the connection is closed. 0 on failure.
+int divan_httpd_end_by_closing(struct MHD_Response *response);
+
 /// How many connections are open.
 unsigned int divan_httpd_connections(struct MHD_Daemon *daemon);
 

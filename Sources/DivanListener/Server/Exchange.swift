@@ -97,6 +97,10 @@ final class Exchange: Sendable {
         state.withLock { $0.phase == .receiving ? $0.body.length : nil }
     }
 
+    /// Whether the client wants the head of the answer alone, by the method on the wire: what stands in its place does not
+    /// count for the library.
+    var asksForHeadOnly: Bool { state.withLock { $0.head?.method == "HEAD" } }
+
     /// Whether a worker has it.
     var isWorking: Bool { state.withLock { $0.phase == .working } }
 

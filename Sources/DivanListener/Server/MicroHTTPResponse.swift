@@ -14,6 +14,12 @@ enum MicroHTTPResponse {
         guard let made = unsafe make(response.body, exchange) else { return false }
         // SAFETY: the response is ours; queueing takes a reference of its own.
         defer { unsafe MHD_destroy_response(made) }
+        if case .stream(_, nil) = response.body, exchange.asksForHeadOnly {
+            // The library leaves the chunks of an answer to HEAD out, and sends the last one, which is empty, all the same: what
+            // stands before the next answer. An answer without chunks has nothing behind its head; its length is not known
+            // without making it, so it ends with its connection.
+            guard unsafe divan_httpd_end_by_closing(made) != 0 else { return false }
+        }
         for field in response.headers {
             _ = unsafe MHD_add_response_header(made, field.name, field.value)
         }
