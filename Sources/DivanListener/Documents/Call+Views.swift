@@ -37,10 +37,7 @@ extension Call {
             var parameters = query
             for (key, value) in body { parameters[key] = Self.parameter(key, value) }
             // What is wrong with one of them is told before the first is answered.
-            let query = try Self.query(
-                view, parameters, isReduced: isReduced(view, parameters))
-            try Self.check(view, partition: try partition(parameters))
-            _ = try limit(query.limit, inPartition: view.isPartitioned)
+            _ = try question(to: view, parameters)
             return parameters
         }
         // Each is asked when its turn comes, so that the rows of one alone are in memory.
@@ -91,8 +88,16 @@ extension Call {
         try view.hasReduce && parameters["bbox"] == nil && parameters.flag("reduce", default: true)
     }
 
-    /// Asks a view, and prepares to write what it answers.
-    func listing(of view: DatabaseView, _ parameters: QueryParameters) throws -> ViewListing {
+    /// What parameters ask of a view, and what of it is shown.
+    ///
+    /// - Parameters:
+    ///   - view: The view.
+    ///   - parameters: The parameters. All of them are read here, so none is found to be wrong once an answer has begun.
+    /// - Returns: The query, and how its rows are written.
+    /// - Throws: `HTTPFailure` 400 where a parameter is wrong, 403 where the user may not ask this.
+    private func question(
+        to view: DatabaseView, _ parameters: QueryParameters
+    ) throws -> (query: ViewQuery, display: ViewDisplay, isReduced: Bool) {
         let isReduced = try isReduced(view, parameters)
         var query = try Self.query(view, parameters, isReduced: isReduced)
         query.partition = try partition(parameters)
@@ -102,28 +107,23 @@ extension Call {
             throw HTTPFailure.forbidden(
                 "Reduced views are not served: they show what is not yours.")
         }
+        return (query, try ViewDisplay(parameters, site), isReduced)
+    }
+
+    /// Asks a view, and prepares to write what it answers.
+    func listing(of view: DatabaseView, _ parameters: QueryParameters) throws -> ViewListing {
+        let question = try question(to: view, parameters)
+        var query = question.query
         query.valueOfFailure = { ["error": "builtin_reduce_error", "reason": .string($0)] }
         let (skip, limit) = (query.skip, query.limit)
-        let box = try parameters["bbox"].map(BoundingBox.init)
         // Rows that are left out do not count, so they are passed over and counted when they are written.
-        let isNarrowed = hidesDocuments || box != nil
+        let isNarrowed = hidesDocuments || question.display.box != nil
         if isNarrowed { (query.skip, query.limit) = (0, nil) }
         if query.updateMode == .before { try checkDisk(for: view) }
         let result = try rows(of: query)
-        var listing = ViewListing(self, result, isReduced: isReduced)
-        listing.box = box
+        var listing = ViewListing(
+            self, result, question.display, isReduced: question.isReduced)
         if isNarrowed { (listing.toSkip, listing.left) = (skip, limit ?? .max) }
-        listing.showsSequence = try parameters.flag("update_seq")
-        // As in CouchDB, which then counts nothing; rows are sorted all the same.
-        listing.showsTotals = try box == nil && parameters.flag("sorted", default: true)
-        if try parameters.flag("include_docs") {
-            var format = DocumentFormat()
-            format.budget = site.longDocuments
-            format.conflicts = try parameters.flag("conflicts")
-            format.showsEncoding = try parameters.flag("att_encoding_info")
-            if try parameters.flag("attachments") { format.attachments = .inline }
-            listing.format = format
-        }
         return listing
     }
 

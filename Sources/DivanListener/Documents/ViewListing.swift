@@ -17,14 +17,7 @@ struct ViewListing: ResponseSteps {
     private let call: Call
     private let result: QueryResult
     private let isReduced: Bool
-    /// How documents are shown; nil when they are not wanted.
-    var format: DocumentFormat?
-    /// Whether to tell how many rows there are, and behind how many of them these stand.
-    var showsTotals = true
-    /// Whether to tell up to which change the index goes.
-    var showsSequence = false
-    /// What the keys of rows must meet, which are geometries then; nil for all rows.
-    var box: BoundingBox?
+    private let display: ViewDisplay
     /// Rows to pass over, and to write at most, of those that the user may see and that meet the box.
     var (toSkip, left) = (0, Int.max)
     private var nextRow = 0
@@ -32,8 +25,9 @@ struct ViewListing: ResponseSteps {
     private var hasRows = false
     private var isDone = false
 
-    init(_ call: Call, _ result: QueryResult, isReduced: Bool) {
+    init(_ call: Call, _ result: QueryResult, _ display: ViewDisplay, isReduced: Bool) {
         self.call = call
+        self.display = display
         self.result = result
         self.isReduced = isReduced
     }
@@ -57,7 +51,7 @@ struct ViewListing: ResponseSteps {
     private mutating func begin(_ text: inout JSONText) throws {
         hasBegun = true
         text.raw("{")
-        if !isReduced, showsTotals {
+        if !isReduced, display.showsTotals {
             text.raw("\"total_rows\":")
             // Both count what is hidden.
             if call.hidesDocuments {
@@ -69,7 +63,7 @@ struct ViewListing: ResponseSteps {
                 text.raw(",")
             }
         }
-        if showsSequence {
+        if display.showsSequence {
             text.raw("\"update_seq\":")
             try call.sequences.append(result.sequence, to: &text)
             text.raw(",")
@@ -82,8 +76,8 @@ struct ViewListing: ResponseSteps {
         while nextRow < end, left > 0, text.bytes.count < Self.mostBytes {
             let row = result[nextRow]
             nextRow += 1
-            let geometry = box == nil ? nil : BoundingBox.Geometry(row.key)
-            if let box {
+            let geometry = display.box == nil ? nil : BoundingBox.Geometry(row.key)
+            if let box = display.box {
                 guard let geometry, geometry.box.meets(box) else { continue }
             }
             guard try isVisible(row) else { continue }
@@ -138,7 +132,7 @@ struct ViewListing: ResponseSteps {
             text.raw(",\"value\":")
             text.value(row.value ?? .null)
         }
-        if let format {
+        if let format = display.format {
             text.raw(",\"doc\":")
             // The value of a row may name another document than its own.
             if let document = try document(of: row), call.mayRead(document) {

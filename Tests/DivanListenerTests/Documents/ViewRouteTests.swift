@@ -174,6 +174,22 @@ import Testing
         #expect(results[2]["rows"]?.array == [])
     }
 
+    @Test(arguments: [
+        ("", #""update_seq":"x""#), ("", #""sorted":"x""#), ("", #""bbox":"1,2,3""#),
+        ("", #""include_docs":"x""#), ("", #""include_docs":true,"conflicts":"x""#),
+        ("", #""include_docs":true,"attachments":"x""#),
+        ("", #""include_docs":true,"att_encoding_info":"x""#), ("", #""limit":"x""#),
+        ("?update_seq=5-abc", #""limit":1"#),
+    ])
+    func `what is wrong with one of several queries is told before any is answered`(
+        parameters: String, query: String
+    ) {
+        let answer = site.send(
+            "POST", "/db/_design/app/_view/byKind/queries" + parameters,
+            #"{"queries":[{"reduce":false},{"reduce":false,\#(query)}]}"#)
+        #expect(answer.status == 400 && answer.json["error"] == "query_parse_error")
+    }
+
     @Test func `skip and limit cut the groups of a reduced view`() {
         #expect(rows("?group=true").map { $0["value"] } == [6, 9])
         #expect(rows("?group=true&limit=1").map { $0["key"] } == ["x"])
