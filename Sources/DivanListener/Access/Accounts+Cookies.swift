@@ -8,21 +8,26 @@ internal import DivanJSON
 //
 // `end` is in seconds since 1970. The listener keeps no sessions: a cookie is all that there is of one.
 extension Accounts {
-    /// The header field that gives a user a cookie.
+    /// The header field that gives a user a cookie, signed with the key of the moment when the account proved the user: who has shown
+    /// a former password gets no session under the new one.
     ///
     /// - Parameters:
-    ///   - name: The user's name.
+    ///   - user: The user.
     ///   - secure: Whether it goes through TLS.
     ///   - isCrossSite: Whether a browser is to send it for pages of other sites, too; over TLS only.
     ///   - now: Seconds since 1970.
-    /// - Returns: The value of `Set-Cookie`.
+    /// - Returns: The value of `Set-Cookie`; nil where the account is gone, or has another key now.
     func cookie(
-        for name: String, secure: Bool, isCrossSite: Bool = false, now: Int64 = Accounts.now
-    ) -> String {
+        for user: ListenerUser, secure: Bool, isCrossSite: Bool = false, now: Int64 = Accounts.now
+    ) -> String? {
+        refresh()
+        guard let name = user.name, let key = user.proof.signingKey,
+            let account = account(name), key == signingKey(of: account)
+        else { return nil }
         let settings = settings
         let end = now + settings.sessionSeconds
         var bytes = Array("\(name):\(end):".utf8)
-        bytes += Secrets.sign(bytes, key: signingKey(name))
+        bytes += Secrets.sign(bytes, key: key)
         let token = String(
             Base64.encode(bytes).compactMap {
                 $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0
@@ -67,14 +72,15 @@ extension Accounts {
         else { return nil }
         guard let account = account(name),
             Secrets.areEqual(
-                Secrets.sign(body, key: signingKey(name)), Array(bytes[(bytes.count - 32)...]))
+                Secrets.sign(body, key: signingKey(of: account)),
+                Array(bytes[(bytes.count - 32)...]))
         else { return nil }
-        return (ListenerUser(name: name, roles: account.roles, method: "cookie"), end)
+        return (self.user(name, of: account, method: "cookie"), end)
     }
 
     /// A fresh cookie for a user whose own is no longer new; nil when there is no need.
     func renewal(for user: ListenerUser, secure: Bool, isCrossSite: Bool) -> String? {
-        guard user.wantsRenewal, let name = user.name else { return nil }
-        return cookie(for: name, secure: secure, isCrossSite: isCrossSite)
+        guard user.wantsRenewal else { return nil }
+        return cookie(for: user, secure: secure, isCrossSite: isCrossSite)
     }
 }

@@ -118,7 +118,15 @@ final class Accounts: Sendable {
             account.iterations == 0
             ? Secrets.areEqual(Secrets.sign(Array(password.utf8), key: memoryKey), account.key)
             : state.withLock { $0.verified.contains(mark(name, password, account)) }
-        return isRight ? ListenerUser(name: name, roles: account.roles, method: "default") : nil
+        return isRight ? user(name, of: account, method: "default") : nil
+    }
+
+    /// The user whom an account proves, as it is now.
+    func user(_ name: String, of account: AccountsFile.User, method: String) -> ListenerUser {
+        var user = ListenerUser(name: name, roles: account.roles, method: method)
+        user.proof = AccountProof(
+            passwordHash: account.key, signingKey: signingKey(of: account))
+        return user
     }
 
     /// The user of a name and password; nil when either is wrong.
@@ -137,7 +145,8 @@ final class Accounts: Sendable {
                 if state.verified.count >= Self.mostVerified { state.verified = [] }
                 state.verified.insert(mark(name, password, known))
             }
-            return ListenerUser(name: name, roles: known.roles, method: "default")
+            // A password that was changed meanwhile leaves a user whose proof no longer holds.
+            return user(name, of: known, method: "default")
         }
         if rounds < AccountsFile.iterations {
             _ = Secrets.derive(
@@ -198,10 +207,10 @@ final class Accounts: Sendable {
         }
     }
 
-    /// The key of a user's cookies: it changes with the password, which so ends all sessions, and with the secret of the
+    /// The key of an account's cookies: it changes with the password, which so ends all sessions, and with the secret of the
     /// configuration.
-    func signingKey(_ name: String) -> [UInt8] {
-        (settings.secret ?? state.withLock { $0.file.secret }) + (account(name)?.key ?? [])
+    func signingKey(of account: AccountsFile.User) -> [UInt8] {
+        (settings.secret ?? state.withLock { $0.file.secret }) + account.key
     }
 
     static var now: Int64 { AccountsFile.now }

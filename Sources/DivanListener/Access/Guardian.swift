@@ -113,21 +113,13 @@ struct Guardian: Sendable {
         return try recognised(head, mayTakeLong: true) ?? anonymous
     }
 
-    /// What the password of a user with an account was hashed to; nil for a user who was recognised by something else.
-    func passwordHash(of user: ListenerUser) -> [UInt8]? {
-        guard user.method == "default" || user.method == "cookie" else { return nil }
-        return user.name.flatMap(accounts.account)?.key
-    }
-
     /// A user who was recognised before, with the roles of now where an account has them.
     ///
-    /// - Parameters:
-    ///   - user: The user.
-    ///   - hash: What ``passwordHash(of:)`` was then.
+    /// - Parameter user: The user.
     /// - Returns: The user.
     /// - Throws: `HTTPFailure` 401 when the account is gone, or has another password.
-    func current(_ user: ListenerUser, withPasswordHash hash: [UInt8]?) throws -> ListenerUser {
-        guard let hash else { return user }
+    func current(_ user: ListenerUser) throws -> ListenerUser {
+        guard let hash = user.proof.passwordHash else { return user }
         accounts.refresh()
         guard let account = user.name.flatMap(accounts.account), account.key == hash else {
             throw Self.wrongPassword
@@ -217,7 +209,7 @@ struct Guardian: Sendable {
         return user
     }
 
-    private static var wrongPassword: HTTPFailure {
+    static var wrongPassword: HTTPFailure {
         .unauthorized("Name or password is incorrect.")
     }
     /// What is no session of any server; the browser is told to forget it.

@@ -23,6 +23,8 @@ public struct ListenerUser: Sendable, Hashable {
     var databases: NameSet?
     /// Whether the user's cookie is no longer new and is to be renewed.
     var wantsRenewal = false
+    /// What the account was when it proved the user.
+    var proof = AccountProof()
 
     /// Makes a user.
     public init(name: String? = nil, roles: NameSet = [], method: String? = nil) {

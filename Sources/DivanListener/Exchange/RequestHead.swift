@@ -32,6 +32,11 @@ package struct RequestHead: Sendable {
 
     /// The length that the client declared of the body; nil when it did not, or wrote no number.
     package var declaredLength: Int? { headers["Content-Length"].flatMap { Int($0, radix: 10) } }
+
+    /// Whether a body follows, even if nothing is in it: until its end has come, any time may pass.
+    var announcesBody: Bool {
+        headers["Transfer-Encoding"] != nil || headers["Content-Length"] ?? "0" != "0"
+    }
 }
 
 /// A request that has come whole: its head, and its body in memory or in a file of its own.

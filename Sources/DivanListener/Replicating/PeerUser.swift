@@ -6,7 +6,7 @@ internal import DivanHTTP
 struct PeerUser: Sendable {
     private enum Proof: Sendable {
         case credentials(HTTPHeaders, of: ListenerUser?)
-        case request(ListenerUser, passwordHash: [UInt8]?)
+        case request(ListenerUser)
     }
 
     private let proof: Proof
@@ -22,7 +22,7 @@ struct PeerUser: Sendable {
         if let credentials {
             proof = .credentials(credentials, of: asker)
         } else if let asker {
-            proof = .request(asker, passwordHash: guardian.passwordHash(of: asker))
+            proof = .request(asker)
         } else {
             return nil
         }
@@ -36,7 +36,7 @@ struct PeerUser: Sendable {
         switch proof {
         case .credentials(let credentials, let asker):
             try guardian.user(showing: credentials, askedBy: asker)
-        case .request(let user, let hash): try guardian.current(user, withPasswordHash: hash)
+        case .request(let user): try guardian.current(user)
         }
     }
 
@@ -44,7 +44,7 @@ struct PeerUser: Sendable {
     var shownName: String {
         switch proof {
         case .credentials(let credentials, _): Guardian.name(in: credentials)
-        case .request(let user, _): user.name ?? ""
+        case .request(let user): user.name ?? ""
         }
     }
 }

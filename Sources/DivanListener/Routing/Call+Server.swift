@@ -129,9 +129,11 @@ extension Call {
         let response = ListenerResponse.json([
             "ok": true, "name": .string(login.name), "roles": roles,
         ])
+        // Hashing takes a good part of a second, in which the password may have been changed.
         let cookie = site.accounts.cookie(
-            for: login.name, secure: isSecure,
+            for: signedIn, secure: isSecure,
             isCrossSite: site.guardian.isFromAllowedPage(request.head))
+        guard let cookie else { throw Guardian.wrongPassword }
         return Self.leading(response.with("Set-Cookie", cookie), to: next)
     }
 

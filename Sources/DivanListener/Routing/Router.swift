@@ -270,7 +270,8 @@ package struct Router: Sendable {
         let target = try RequestTarget(head.target)
         let resource = Resource(target.components)
         let route = try route(resource, head.method)
-        let signedIn = try identity(of: request).user()
+        // The body may have taken hours since the head was looked at, and the account be gone.
+        let signedIn = try site.guardian.current(identity(of: request).user())
         user = signedIn
         var call = Call(
             site: site, request: request, target: target, resource: resource, user: signedIn)
@@ -304,7 +305,9 @@ package struct Router: Sendable {
         var isLong = false
         let response = answer(request) { user in
             try site.guardian.check(head)
-            let signedIn = try identity.user()
+            var signedIn = try identity.user()
+            // Without a body no time has passed since the head was looked at.
+            if head.announcesBody { signedIn = try site.guardian.current(signedIn) }
             user = signedIn
             var call = Call(
                 site: site, request: request, target: target, resource: resource, user: signedIn)

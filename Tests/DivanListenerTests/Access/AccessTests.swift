@@ -207,7 +207,8 @@ import Testing
 
     @Test func `a cookie ends, and is renewed while it is used`() throws {
         let accounts = try Accounts(directory: nil, passwords: Self.users)
-        let header = accounts.cookie(for: "bob:b", secure: true, now: 1_000)
+        let bob = try #require(accounts.user("bob:b", password: "pass:word"))
+        let header = try #require(accounts.cookie(for: bob, secure: true, now: 1_000))
         #expect(header.contains("; Secure"))
         let token = String(header.dropFirst("AuthSession=".count).prefix { $0 != ";" })
         #expect(accounts.user(cookie: token, now: 1_599)?.0.name == "bob:b")
@@ -221,7 +222,8 @@ import Testing
         let accounts = try Accounts(
             directory: nil, passwords: NameMap(names.map { ($0, "p") }))
         for name in names {
-            let header = accounts.cookie(for: name, secure: true, now: 1_000)
+            let user = try #require(accounts.user(name, password: "p"))
+            let header = try #require(accounts.cookie(for: user, secure: true, now: 1_000))
             let token = String(header.dropFirst("AuthSession=".count).prefix { $0 != ";" })
             #expect(accounts.user(cookie: token, now: 1_001)?.0.name == name)
         }
