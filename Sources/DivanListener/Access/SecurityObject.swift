@@ -151,15 +151,23 @@ extension Call {
     /// Refuses what the user may not do.
     func checkAccess(_ route: Route) throws {
         try checkStranger(route)
-        if openDatabase != nil, systemDatabase != nil, !user.isAdmin {
-            try checkSystemAccess(route, isMember: try security.isMember(user, settings))
-        }
+        try checkSystemAccess(route)
         if route.isWrite, site.options.readOnly { throw HTTPFailure.readOnly }
         if let allows = site.options.authorization.request,
             !allows(user, request.head.method, target.components)
         {
             throw HTTPFailure.forbidden("You are not allowed to make this request.")
         }
+        try checkRight(route)
+    }
+
+    private func checkSystemAccess(_ route: Route) throws {
+        guard openDatabase != nil, systemDatabase != nil, !user.isAdmin else { return }
+        try checkSystemAccess(route, isMember: try security.isMember(user, settings))
+    }
+
+    /// Refuses a user whom neither a role nor the database's security lets use a route.
+    private func checkRight(_ route: Route) throws {
         switch access(of: route) {
         case .anyone: return
         case .user:
@@ -189,6 +197,33 @@ extension Call {
                 return try checkDevice()
             }
             guard try security.isMember(user, settings) else { throw notAMember }
+        }
+    }
+
+    /// What is asked before each piece of an answer, which throws once the client may no longer have it; nil where that cannot come.
+    func repeatedCheck(_ route: Route) -> (@Sendable () throws -> Void)? {
+        if user.isAdmin, user.proof.passwordHash == nil { return nil }
+        var call = self
+        // An answer may go on for days, and its request's body is done with.
+        call.request.body = .bytes([])
+        return { [call] in try call.checkStillServed(route) }
+    }
+
+    /// Refuses what a client is being sent once its account is gone or has another password, or it has lost a right that the answer
+    /// was begun by.
+    private func checkStillServed(_ route: Route) throws {
+        guard user.databases == nil else { return try checkDevice() }
+        var call = self
+        call.user = try site.guardian.current(user)
+        // What is hidden from the user was settled when the answer began.
+        guard user.roles.isSubset(of: call.user.roles) else {
+            throw refusal(route.access.refusal)
+        }
+        do {
+            try call.checkSystemAccess(route)
+            try call.checkRight(route)
+        } catch let error as DatabaseError where error.code == .databaseClosed {
+            // A database that is deleted tells nothing any more, and a feed comes to an end of its own.
         }
     }
 

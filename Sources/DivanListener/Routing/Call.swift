@@ -10,10 +10,10 @@ internal import DivanJSON
 /// them.
 struct Call: Sendable {
     let site: Site
-    let request: ListenerRequest
+    var request: ListenerRequest
     let target: RequestTarget
     let resource: Resource
-    let user: ListenerUser
+    var user: ListenerUser
     /// The database that the path names, for routes that need it to exist.
     var openDatabase: Database?
     /// Whether others wait for the answer, who are not to wait for long; see `checkLength`.

@@ -332,9 +332,8 @@ package struct Router: Sendable {
         site.statistics.note(route)
         let answer = try handling(call, route)
         if case .bytes(let bytes) = answer.body { try call.checkLength(bytes.count) }
-        var check: (@Sendable () throws -> Void)?
-        if call.user.databases != nil { check = { try call.checkDevice() } }
-        var response = try KeptAnswer.keeping(answer, call.memory, site, check: check)
+        var response = try KeptAnswer.keeping(
+            answer, call.memory, site, check: call.repeatedCheck(route))
         response.memory = call.memory
         // As CouchDB before 3 promised, and clients still ask.
         if route.isWrite, call.headers["X-Couch-Full-Commit"] == "true",

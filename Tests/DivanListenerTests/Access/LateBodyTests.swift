@@ -61,6 +61,19 @@ import Testing
         return request
     }
 
+    private func feed(_ headers: HTTPHeaders, _ target: String = "/db/_changes") throws
+        -> any ResponseProducer
+    {
+        let request = begun("GET", target + "?feed=continuous", headers, "")
+        let response = site.router.respond(request)
+        guard response.status == 200, case .stream(let feed, _) = response.body else {
+            throw HTTPFailure(response.status, "refused", "It is no feed.")
+        }
+        feed.whenReady {}
+        for _ in 0..<3 { _ = try feed.next() }
+        return feed
+    }
+
     // MARK: - Bodies
 
     @Test(arguments: ["joe", "boss"], [true, false])
@@ -153,5 +166,50 @@ import Testing
         let byte = try #require(user.proof.passwordHash?.first)
         #expect(!text.contains("passwordHash") && !text.contains("- \(byte)\n"))
         #expect(!"\(user)".contains("passwordHash"))
+    }
+
+    // MARK: - Answers
+
+    @Test(arguments: [true, false])
+    func `a feed ends once its user is gone, or has another password`(isGone: Bool) throws {
+        let feed = try feed(basic("joe"))
+        try site.manager.database(named: "db").put("b", [:], parent: nil)
+        guard case .bytes = try feed.next() else {
+            Issue.record("A user whose account is the same goes on.")
+            return
+        }
+        try edit { $0["joe"] = isGone ? nil : Self.account("other") }
+        #expect(throws: HTTPFailure.self) { try feed.next() }
+        feed.cancel()
+    }
+
+    @Test func `a feed ends once its user is no member of the database any more`() throws {
+        let database = try site.manager.database(named: "db")
+        let feed = try feed(session("joe"))
+        try SecurityObject.store(["members": ["names": ["joe"]]], in: database)
+        _ = try feed.next()
+        try SecurityObject.store(["members": ["names": ["sue"]]], in: database)
+        #expect(throws: HTTPFailure.self) { try feed.next() }
+        feed.cancel()
+    }
+
+    @Test func `a feed ends once its user has a role no more, and goes on with one more`() throws {
+        let feeds = try ["/db/_changes", "/_db_updates"].map { try feed(basic("boss"), $0) }
+        try edit { $0["boss"]?.roles.insert("staff") }
+        for feed in feeds { _ = try feed.next() }
+        try edit { $0["boss"]?.roles = ["staff"] }
+        for feed in feeds {
+            #expect(throws: HTTPFailure.self) { try feed.next() }
+            feed.cancel()
+        }
+    }
+
+    @Test func `a feed of a user ends in order when its database is deleted`() throws {
+        let feed = try feed(basic("joe"))
+        try site.manager.database(named: "db").delete()
+        var production = try feed.next()
+        while case .bytes = production { production = try feed.next() }
+        #expect(production == .end)
+        feed.cancel()
     }
 }
