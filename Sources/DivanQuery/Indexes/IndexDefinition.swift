@@ -148,7 +148,7 @@ final class IndexDefinition: Sendable {
     /// What is stored: rows, and reductions of a form. The first form has no number.
     private static func work(_ reducer: (any RowReducer)?) -> String {
         guard let reducer else { return "map" }
-        let form = (reducer as? any ViewReducer)?.form ?? 1
+        let form = (reducer as? any ReformedReducer)?.form ?? 1
         return form == 1 ? "map and reduce" : "map and reduce \(form)"
     }
 
@@ -166,4 +166,10 @@ final class IndexDefinition: Sendable {
         guard includesDesign || !DocumentID.isDesign(id) else { return false }
         return documentType.map { $0.hasSameBytes(as: document["type"].string) } ?? true
     }
+}
+
+/// A reducer that an earlier release stored in another form. Where the form is another one, an index is built anew.
+protocol ReformedReducer: RowReducer {
+    /// The number of the form, from 2: the first one has none.
+    var form: Int { get }
 }

@@ -166,13 +166,10 @@ protocol ViewReducer: RowReducer {
     func reading(_ coder: RowKeyCoder) -> any ViewReducer
     /// Whether its results are stored with the index; if not, `rereduce` gets all values of a query.
     var isStored: Bool { get }
-    /// The number of what is stored: another one builds indexes anew, whose reductions were made otherwise.
-    var form: Int { get }
 }
 
 extension ViewReducer {
     var isStored: Bool { true }
-    var form: Int { 1 }
 
     func result(_ stored: PackedValue) -> JSONValue { stored.jsonValue() }
     func reading(_ coder: RowKeyCoder) -> any ViewReducer { self }

@@ -11,7 +11,7 @@ internal import DivanPlatform
 ///     3, 4                                                   ──►  {"sum":7,"count":2,"min":3,"max":4,"sumsqr":25}
 ///     [3,1], [4,1]                                           ──►  [{"sum":7,…},{"sum":2,…}]
 ///     3, {"sum":4,"count":1,"min":4,"max":4,"sumsqr":16}     ──►  {"sum":7,"count":2,…}
-struct StatisticsReducer: ViewReducer {
+struct StatisticsReducer: ViewReducer, ReformedReducer {
     enum Result { case all, minimum, maximum, average, standardDeviation }
 
     let result: Result
