@@ -178,6 +178,20 @@ class Documents(ConsoleTest):
         self.assertIsNone(self.server.document("bulk-race", "d0000"))
         self.assertEqual(self.server.document("bulk-race", "d0001")["x"], 1)
 
+    def test_only_documents_that_were_seen_are_deleted_when_all_rows_are_selected(self):
+        b = self.browser
+        self.fresh("bulk-all", 3)
+        b.open("#/db/bulk-all/docs")
+        self.select(0, 1, 2)
+        b.click("button", re.compile("^Delete"))
+        dialog = b.find("dialog")
+        self.server.bulk("bulk-all", [dict(self.server.document("bulk-all", "d0001"), x=1), {"_id": "new"}])
+        b.click("button", re.compile("^Delete 3"), within=dialog)
+        b.reads("has changed since you selected it")
+        self.assertEqual(self.server.document("bulk-all", "d0001")["x"], 1)
+        self.assertIsNotNone(self.server.document("bulk-all", "new"))
+        self.assertIsNone(self.server.document("bulk-all", "d0000"))
+
     def test_a_validator_that_refuses_a_change_is_quoted(self):
         b = self.browser
         b.open("#/db/notes/docs")
