@@ -110,7 +110,7 @@ extension Database {
     /// Opens the generation of a directory without a manifest that has the most documents: another one may be unfinished, or
     /// a folder of a person's.
     ///
-    /// - Throws: `error` when there is none, or else as opening the last one that cannot be opened.
+    /// - Throws: `error` when there is none; as opening one that cannot be opened, where no other has a document.
     private static func openMost(
         at path: String, _ options: DatabaseOptions, _ error: DatabaseError
     ) throws -> (Database, [VerificationProblem]) {
@@ -120,35 +120,33 @@ extension Database {
         }
         .compactMap(DatabaseDirectory.generation).sorted(by: >).map { "data-\($0)" }
         var best: (core: DatabaseCore, count: Int, name: String)?
-        var others: [String] = []
-        var failure: any Error = error
+        var fewer: [String] = []
+        var failures: [(name: String, error: any Error)] = []
         for name in names {
             do {
                 let core = try openData(at: path + "/" + name, options)
                 let count =
                     (try? core.read { try $0.reader.count(of: core.stores.documents) }) ?? 0
-                if let former = best, former.count >= count {
-                    core.close()
-                    others.append(name)
-                } else {
-                    best?.core.close()
-                    if let former = best { others.append(former.name) }
-                    best = (core, count, name)
-                }
+                let isBest = best.map { count > $0.count } ?? true
+                let loser = isBest ? best : (core, count, name)
+                if isBest { best = (core, count, name) }
+                loser?.core.close()
+                if let loser { fewer.append(loser.name) }
             } catch let refusal {
-                failure = refusal
-                others.append(name)
+                failures.append((name, refusal))
             }
         }
-        guard let best else { throw failure }
-        let problems = others.map { name in
-            VerificationProblem(
-                message: "What is in '\(name)' was passed over; '\(best.name)' has more documents.",
-                documentID: nil)
+        // Data without documents are not taken for those that cannot be opened.
+        guard let best, best.count > 0 || failures.isEmpty else {
+            best?.core.close()
+            throw failures.first?.error ?? error
         }
+        let problems =
+            fewer.map { "What is in '\($0)' was passed over; '\(best.name)' has more documents." }
+            + failures.map { "What is in '\($0.name)' cannot be opened: \($0.error)" }
         let database = Database(
             name: "damaged", core: best.core, readOnly: true, registration: nil)
-        return (database, problems)
+        return (database, problems.map { VerificationProblem(message: $0, documentID: nil) })
     }
 
     private static func openData(at dataPath: String, _ options: DatabaseOptions) throws

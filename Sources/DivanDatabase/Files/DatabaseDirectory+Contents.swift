@@ -101,7 +101,7 @@ extension DatabaseDirectory {
 
     /// Whether an entry is a generation, whole or not: a directory with the empty file `place`, and nothing that a generation
     /// has not; or with nothing at all, as one is for a moment.
-    package static func isGeneration(_ name: String, at path: String) -> Bool {
+    private static func isGeneration(_ name: String, at path: String) -> Bool {
         let folder = path + "/" + name
         guard generation(name) != nil, let names = try? Files.list(folder) else { return false }
         guard !names.isEmpty else { return true }

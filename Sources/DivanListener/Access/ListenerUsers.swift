@@ -42,7 +42,9 @@ public struct ListenerUsers: Sendable {
     /// - Returns: Whether there was one.
     @discardableResult
     public func remove(_ name: String) throws -> Bool {
-        try change { $0.users.removeValue(forKey: name) } != nil
+        // A user who is not there needs no right to write.
+        guard try load().users[name] != nil else { return false }
+        return try change { $0.users.removeValue(forKey: name) } != nil
     }
 
     private func load() throws -> AccountsFile {

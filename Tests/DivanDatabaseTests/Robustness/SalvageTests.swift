@@ -154,6 +154,22 @@ import Testing
         #expect(others.count == (kind == "unfinished" ? 1 : 0))
     }
 
+    @Test func `empty data are not taken for data that cannot be opened`() throws {
+        let directory = try TestDirectory("salvage-unopenable")
+        try directory.makeDatabase("app.divan", documents: 40)
+        try directory.makeDatabase("other.divan", documents: 0)
+        try FileManager.default.moveItem(
+            atPath: directory.path("other.divan/data-1"),
+            toPath: directory.path("app.divan/data-2"))
+        try Data(repeating: 7, count: 40_000)
+            .write(to: directory.url("app.divan/data-1/\(TestEngine.mainFile)"))
+        try FileManager.default.removeItem(atPath: directory.path("app.divan/manifest"))
+        #expect(throws: DatabaseError.self) {
+            try Database.salvage(from: directory.url("app.divan"), to: directory.url("copy"))
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.path("copy")))
+    }
+
     @Test func `a deleted document stays deleted when its tombstone cannot be read`() throws {
         let directory = try TestDirectory("salvage-tombstone")
         let database = try Database.forTest(at: directory.path("app.divan"), create: true)
