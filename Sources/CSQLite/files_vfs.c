@@ -185,9 +185,9 @@ static int file_control(sqlite3_file *file, int operation, void *argument) {
         own->limit = -1;
         code = own->real->xFileControl(file, operation, &own->limit);
     }
-    // The default file system makes the mapping anew itself then: of whatever the file has, or of so many bytes, to which
-    // it lengthens the file.
-    if (operation == SQLITE_FCNTL_MMAP_SIZE) own->mapped = NO_END;
+    // Where there is a mapping, the default file system makes it anew itself then: of whatever the file has, or of so many
+    // bytes, to which it lengthens the file.
+    if (operation == SQLITE_FCNTL_MMAP_SIZE && own->mapped) own->mapped = NO_END;
     if (operation == SQLITE_FCNTL_SIZE_HINT && *(sqlite3_int64 *)argument > own->mapped)
         own->mapped = *(sqlite3_int64 *)argument;
     return code;
