@@ -7,11 +7,17 @@ internal import Divan
 /// Bytes are joined, never values: the body's text goes out as it was stored.
 enum DocumentText {
     static func json(_ document: Document) -> [UInt8] {
+        var text = head(document)
+        appendBody(document.body, to: &text)
+        return text
+    }
+
+    /// The opening brace and what stands before the body.
+    static func head(_ document: Document) -> [UInt8] {
         var text = Array("{".utf8)
         append("_id", .string(document.id.text), to: &text)
         append("_rev", .string(document.revisionID.description), to: &text)
         if document.isDeleted { append("_deleted", .bool(true), to: &text) }
-        appendBody(document.body, to: &text)
         return text
     }
 
@@ -48,13 +54,16 @@ enum DocumentText {
 
     /// Appends the members of an object and the closing brace.
     private static func appendBody(_ body: PackedValue, to text: inout [UInt8]) {
+        appendMembers(of: body, to: &text)
+        text.append(JSONByte.closeBrace)
+    }
+
+    /// Appends the members of an object.
+    static func appendMembers(of body: PackedValue, to text: inout [UInt8]) {
         var members: [UInt8] = []
         body.appendJSON(to: &members)
-        if members.count > 2 {
-            text.append(JSONByte.comma)
-            text += members[1...]
-        } else {
-            text.append(JSONByte.closeBrace)
-        }
+        guard members.count > 2 else { return }
+        if text.last != JSONByte.openBrace { text.append(JSONByte.comma) }
+        text += members[1..<(members.count - 1)]
     }
 }

@@ -10,8 +10,14 @@ extension Command {
             summary: "Write documents to a file or standard output.",
             discussion: """
                 Documents come in the order of their IDs with _id and _rev, so that "divan import" \
-                brings back the same revisions. A file takes its name when it is whole: an export \
-                that fails leaves what was there before.
+                brings back the same revisions. The contents of attachments and blobs stand in the \
+                documents, as base64. Of a document in conflict the winning revision is written, and \
+                with --conflicts the others follow it. "divan backup" copies what no document holds, \
+                such as dates of expiration.
+                Contents that are not in the database, and those that make a document larger than \
+                "divan import" takes it (176 MB in all), are reported and left out; the exit code is \
+                then 5. A file takes its name when it is whole: an export that fails leaves what \
+                was there before.
                 """,
             arguments: [
                 .database,
@@ -25,25 +31,31 @@ extension Command {
                     completion: .choices(ExportFormat.allCases.map(\.rawValue))),
                 .flag("body", "b", "Write the properties alone, without _id and _rev."),
                 .flag("deleted", nil, "Write tombstones, too."),
+                .flag(
+                    "conflicts", nil, "Write every live leaf revision of a document in conflict."),
+                .flag("stubs", nil, "Leave out the contents of attachments and blobs."),
             ] + CommandSchema.rangeOptions,
             examples: ["divan export notes.divan notes.jsonl"])
     ) { invocation in
         let database = try invocation.openDatabase()
         defer { database.close() }
         let path = invocation.arguments.optionalArgument("FILE") ?? "-"
-        if path == "-" {
-            let exporter = try Exporter(invocation, database, sink: invocation.output.out)
-            return try exporter.run()
-        }
-        let file = try OutputFile(path)
+        let file = path == "-" ? nil : try OutputFile(path)
+        let leftOut: Int
         do {
-            try Exporter(invocation, database, sink: file.sink).run()
-            try file.sink.flush()
+            var exporter = try Exporter(
+                invocation, database, sink: file?.sink ?? invocation.output.out)
+            leftOut = try exporter.run()
         } catch {
-            file.discard()
+            file?.discard()
             throw error
         }
-        try file.finish()
+        try file?.finish()
+        if leftOut > 0 {
+            let contents =
+                leftOut == 1 ? "One content was" : "\(Quantity.grouped(leftOut)) contents were"
+            throw CommandFailure(.problemsFound, "\(contents) left out.")
+        }
     }
 }
 
@@ -57,8 +69,14 @@ private struct Exporter {
     private let database: Database
     private let sink: ByteSink
     private let format: ExportFormat
-    private let isBody: Bool
     private let options: AllDocumentsOptions
+    private let bar: ProgressBar
+    /// How many records have been written.
+    private var records = 0
+    /// How many documents have been written.
+    private var documents = 0
+    /// How many documents have been written without the losing sides of their conflicts.
+    private var conflicted = 0
 
     init(_ invocation: Invocation, _ database: Database, sink: ByteSink) throws {
         self.invocation = invocation
@@ -66,37 +84,97 @@ private struct Exporter {
         self.sink = sink
         let arguments = invocation.arguments
         format = try arguments.choice("format", as: ExportFormat.self) ?? .lines
-        isBody = arguments.flag("body")
+        if arguments.flag("body"), arguments.flag("conflicts") {
+            throw UsageError(
+                "--conflicts does not go with --body, which leaves out what tells revisions apart.")
+        }
         var options = try invocation.allDocumentsOptions()
         options.includeDeleted = arguments.flag("deleted")
+        options.showConflicts = arguments.flag("conflicts")
         options.includeDocuments = true
         self.options = options
+        bar = ProgressBar("Exporting", noun: "document", output: invocation.output)
     }
 
-    func run() throws {
-        let bar = ProgressBar("Exporting", noun: "document", output: invocation.output)
+    /// Writes all documents.
+    ///
+    /// - Returns: How many contents of attachments and blobs were left out.
+    mutating func run() throws -> Int {
+        let bar = bar
         defer { bar.finish() }
         // Only a plain export writes as many documents as the database counts.
         let isPlain = options.startID == nil && options.endID == nil && !options.includeDeleted
-        let total = isPlain ? min(try database.documentCount, options.limit ?? .max) : nil
-        var count = 0
+        bar.update(total: isPlain ? min(try database.documentCount, options.limit ?? .max) : nil)
+        var contents = ExportedContents(sink, invocation.interruption) {
+            bar.update()
+        } report: {
+            bar.printAbove($0)
+        }
         if format == .array { try sink.write("[") }
         try DocumentPages.forEach(in: database, options, interruption: invocation.interruption) {
             row in
             guard let document = row.document else { return }
-            var text = isBody ? DocumentText.body(document) : DocumentText.json(document)
-            if format == .array {
-                try sink.write(count == 0 ? "\n" : ",\n")
-            } else {
-                text.append(JSONByte.lineFeed)
-            }
-            try sink.write(text)
-            count += 1
-            bar.update(completed: count, total: total, count: count)
+            try write(document, row, &contents)
+            documents += 1
+            bar.update(completed: documents, count: documents)
         }
         if format == .array { try sink.write("\n]\n") }
         try sink.flush()
         let figures = bar.finish().summaryFigures
         invocation.output.remark("Exported \(figures).")
+        if conflicted > 0 {
+            let count = Quantity.counted(conflicted, "document")
+            invocation.output.remark(
+                "Of \(count) in conflict only the winning revision was written; --conflicts writes all."
+            )
+        }
+        return contents.leftOut
+    }
+
+    /// Writes a document, and with `--conflicts` its other live leaf revisions behind it.
+    private mutating func write(
+        _ document: Document, _ row: DocumentRow, _ contents: inout ExportedContents
+    ) throws {
+        if row.isConflicted, !options.showConflicts { conflicted += 1 }
+        guard options.showConflicts, row.isConflicted,
+            let tree = try database.revisionTree(of: row.id)
+        else { return try write(document, nil, &contents) }
+        try write(document, tree, &contents)
+        for revision in row.conflictingRevisions where revision != document.revisionID {
+            // It is gone where the conflict has been resolved since the row was read.
+            guard let other = try database.document(withID: row.id, revision: revision) else {
+                continue
+            }
+            try write(other, tree, &contents)
+        }
+    }
+
+    /// Writes a record, with the revision's ancestors where its tree is given.
+    private mutating func write(
+        _ document: Document, _ tree: RevisionTree?, _ contents: inout ExportedContents
+    ) throws {
+        try sink.write(format == .lines ? "" : records == 0 ? "\n" : ",\n")
+        var head = Array("{".utf8)
+        if !invocation.arguments.flag("body") { head = DocumentText.head(document) }
+        if let tree {
+            DocumentText.append("_revisions", tree.revisions(of: document.revisionID), to: &head)
+        }
+        if invocation.arguments.flag("stubs") {
+            DocumentText.appendMembers(of: document.body, to: &head)
+            head.append(JSONByte.closeBrace)
+            try sink.write(head)
+        } else {
+            try contents.write(document, after: head)
+        }
+        if format == .lines { try sink.write("\n") }
+        records += 1
+    }
+}
+
+extension RevisionTree {
+    /// A revision and its ancestors as CouchDB writes them.
+    fileprivate func revisions(of id: RevisionID) -> JSONValue {
+        let ids = history(of: id).map { JSONValue.string($0.digest) }
+        return ["start": JSONValue(id.generation), "ids": .array(ids)]
     }
 }

@@ -73,15 +73,20 @@ extension ImportedDocument {
         case .nothing:
             return false
         case .revision(let id, let history, let isDeleted, let body):
-            return try transaction.putExistingRevision(
-                id, body: body, history: history, isDeleted: isDeleted)
+            var content = try RevisionContent(
+                given: body, isDeleted: isDeleted, claims: .verified, id: id)
+            try content.takeBlobData(of: id)
+            return try transaction.putExistingRevision(id, content, history: history)
         case .deletion(let id):
             guard try transaction.document(withID: id) != nil else { return false }
             _ = try transaction.delete(id)
             return true
         case .attached(let id, let properties):
             let current = replacing ? try transaction.document(withID: id) : nil
-            _ = try transaction.put(id, properties, parent: current?.revisionID)
+            var content = try WriteTransaction.content(id, properties, false, [:], .passedOver)
+            try content.takeBlobData(of: id)
+            _ = try transaction.put(
+                id, content, parent: current?.revisionID, allowConflict: false)
             return true
         case .edit(let document, let body):
             guard replacing, let current = try transaction.document(withID: document.id) else {

@@ -31,7 +31,7 @@ struct ImportRules: Sendable {
 enum ImportedDocument: Sendable {
     /// A new document, or a new revision of one.
     case edit(MutableDocument, body: PackedValue)
-    /// The same with attachments, whose content stands in `_attachments`.
+    /// The same with attachments or blobs whose content stands in the record.
     case attached(id: DocumentID, properties: JSONObject)
     /// A revision with the ID it has elsewhere, perhaps with attachments.
     case revision(id: DocumentID, history: [RevisionID], isDeleted: Bool, body: PackedValue)

@@ -49,10 +49,11 @@ struct RecordReader: Sendable {
 
     private func read(_ packed: PackedValue) throws -> ImportedDocument {
         let hasAttachments = packed["_attachments"] != nil
+        let hasBlobs = packed.hasBlobData
         let id = try documentID(packed)
         if !rules.dropsAttachments { try checkAttachments(packed["_attachments"], of: id) }
         let isPlain =
-            rules.additions.isEmpty && !hasAttachments
+            rules.additions.isEmpty && !hasAttachments && !hasBlobs
             && !Self.metadataKeys.contains { packed[$0] != nil }
         if isPlain {
             let document = try MutableDocument(body: packed, id: id)
@@ -69,7 +70,7 @@ struct RecordReader: Sendable {
             guard let id else { throw RecordProblem("is deleted and has no _id.") }
             return .deletion(id: id)
         }
-        guard properties["_attachments"] == nil else {
+        if properties["_attachments"] != nil || hasBlobs {
             return .attached(id: id ?? MutableDocument().id, properties: properties)
         }
         return .edit(MutableDocument(properties, id: id), body: body)

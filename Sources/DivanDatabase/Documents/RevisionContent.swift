@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import DivanJSON
-internal import DivanModel
+package import DivanModel
 
 /// What an edit stores: checked before the first write.
 package struct RevisionContent {
@@ -42,7 +42,7 @@ extension RevisionContent {
     /// `following` is content that comes apart, by name; what is declared of it always counts.
     ///
     /// - Throws: `.invalidDocument` when an entry is none of these.
-    init(
+    package init(
         given body: PackedValue, isDeleted: Bool,
         following: NameMap<AttachmentContent> = [:], claims: InlineClaims, id: DocumentID
     ) throws {

@@ -64,7 +64,7 @@ extension WriteContext {
     }
 
     /// The outcome of an edit whose parent was edited already, when it makes the very revision that is there.
-    enum Repetition {
+    package enum Repetition {
         /// It succeeds while that revision is a leaf, so that a caller that does not know whether the first try
         /// succeeded may try again.
         case succeeds

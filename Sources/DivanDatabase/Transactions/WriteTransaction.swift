@@ -148,7 +148,8 @@ public struct WriteTransaction: ~Copyable {
             id, content, parent: parent, allowConflict: options.contains(.allowConflict))
     }
 
-    func put(
+    /// Adds a revision from content that is made already.
+    package func put(
         _ id: DocumentID, _ content: RevisionContent, parent: RevisionID?, allowConflict: Bool,
         repetition: WriteContext.Repetition = .succeeds
     ) throws -> Document {
@@ -162,7 +163,7 @@ public struct WriteTransaction: ~Copyable {
     }
 
     /// What `put` and `putExistingRevision` store, made before there is a transaction.
-    static func content(
+    package static func content(
         _ id: DocumentID, _ properties: JSONObject, _ isDeleted: Bool,
         _ attachments: NameMap<AttachmentContent>, _ claims: InlineClaims
     ) throws -> RevisionContent {
@@ -194,7 +195,8 @@ public struct WriteTransaction: ~Copyable {
         return try putExistingRevision(id, content, history: history)
     }
 
-    func putExistingRevision(
+    /// Stores a revision made elsewhere from content that is made already.
+    package func putExistingRevision(
         _ id: DocumentID, _ content: RevisionContent, history: [RevisionID]
     ) throws -> Bool {
         let id = try id.checked()
