@@ -173,7 +173,7 @@ struct Workload: Sendable {
             work("index_javascript_jit", count),
             work("index_tenth", count), work("index_tenth_ten", count),
             work("index_update", 20, .plain), work("index_update_sum", 20),
-            work("index_update_reduce", 20), work("property_update", 20, .plain),
+            work("index_update_reduce", 20), work("property_update", 20, .sql),
             work("query_index", count, .plain),
             work("reduce_range", 1000), work("reduce_after_edit", 200),
             work("index_map_one_core", count), work("index_property", count, .sql),

@@ -152,13 +152,114 @@ static int64_t read_random_layout(const Work *work, bool a_call_each) {
     return sum;
 }
 
+// The blocks of an index on a property, as many and as long as Divan writes for a number of a hundred thousand documents.
+enum { LISTS_OF_BLOCK = 31, LIST_BLOCK = 468, ROWS_OF_BLOCK = 25, ROW_BLOCK = 458, BLOCK_KEY = 17 };
+
+// Names the block that begins with a place.
+static void bind_block(sqlite3_stmt *statement, uint64_t first, unsigned char key[BLOCK_KEY]) {
+    memset(key, 0, BLOCK_KEY);
+    for (int byte = 0; byte < 8; byte++) key[byte] = (unsigned char)(first >> (56 - 8 * byte));
+    sqlite3_bind_blob(statement, 1, key, BLOCK_KEY, SQLITE_STATIC);
+}
+
+// A block for each so many of the places from one to another, with keys that rise.
+static void put_blocks(const char *sql, uint64_t first, uint64_t end, uint64_t of_block, int length) {
+    sqlite3_stmt *insert = sql_prepare(database, sql);
+    char row[512];
+    memset(row, 'b', sizeof row);
+    for (; first < end; first += of_block) {
+        unsigned char key[BLOCK_KEY];
+        bind_block(insert, first, key);
+        sqlite3_bind_blob(insert, 2, row, length, SQLITE_STATIC);
+        sql_step_done(database, insert);
+    }
+    sqlite3_finalize(insert);
+}
+
+// How many documents the index has, and how many lists; 0 without one.
+static uint64_t indexed, lists;
+// The changed documents that the index does not know yet: where the row of each is, by its key, and where it is to be.
+static uint64_t *moves;
+static uint64_t move_count;
+static const char **moved_ids;
+
+static int by_place(const void *left, const void *right) {
+    uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
+    return (one > other) - (one < other);
+}
+
+// What a changed document costs before its rows are known: its revision in the feed, its tree, and its former list.
+static int64_t read_changes(int64_t since) {
+    sqlite3_stmt *feed = sql_prepare(database, "SELECT value FROM revisions WHERE key > ?1 ORDER BY key");
+    sqlite3_stmt *list = sql_prepare(database, "SELECT value FROM lists WHERE key = ?1");
+    int64_t sum = 0;
+    uint64_t index = 0;
+    sqlite3_bind_int64(feed, 1, since);
+    while (sql_step_row(database, feed)) {
+        const char *row = sqlite3_column_blob(feed, 0);
+        sum += find_age(row + REVISION_HEAD, sqlite3_column_bytes(feed, 0) - REVISION_HEAD);
+        sum += sequence_of(moved_ids[index]);
+        unsigned char key[BLOCK_KEY];
+        bind_block(list, moves[2 * index] / LISTS_OF_BLOCK * LISTS_OF_BLOCK, key);
+        if (sql_step_row(database, list)) sum += sqlite3_column_bytes(list, 0);
+        sqlite3_reset(list);
+        index++;
+    }
+    sqlite3_finalize(feed);
+    sqlite3_finalize(list);
+    return sum;
+}
+
+// Brings the index up to date in a commit of its own: each block that loses or gets a row is read and written, in the order of
+// keys, and the lists of the changed documents stand behind all others.
+static int64_t update_index_layout(int64_t since) {
+    begin();
+    int64_t sum = read_changes(since);
+    qsort(moves, 2 * move_count, sizeof *moves, by_place);
+    sqlite3_stmt *get = sql_prepare(database, "SELECT value FROM rows WHERE key = ?1");
+    sqlite3_stmt *set = sql_prepare(database, "INSERT INTO rows VALUES (?1, ?2) "
+                                              "ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    uint64_t last = UINT64_MAX;
+    for (uint64_t index = 0; index < 2 * move_count; index++) {
+        uint64_t first = moves[index] / ROWS_OF_BLOCK * ROWS_OF_BLOCK;
+        if (first == last) continue;
+        last = first;
+        unsigned char key[BLOCK_KEY];
+        char block[ROW_BLOCK] = {0};
+        bind_block(get, first, key);
+        if (sql_step_row(database, get)) memcpy(block, sqlite3_column_blob(get, 0), sizeof block);
+        sqlite3_reset(get);
+        block[0]++;
+        bind_block(set, first, key);
+        sqlite3_bind_blob(set, 2, block, sizeof block, SQLITE_STATIC);
+        sql_step_done(database, set);
+    }
+    sqlite3_finalize(get);
+    sqlite3_finalize(set);
+    put_blocks("INSERT INTO lists VALUES (?1, ?2)", lists, lists + move_count, LISTS_OF_BLOCK, LIST_BLOCK);
+    lists = (lists + move_count + LISTS_OF_BLOCK - 1) / LISTS_OF_BLOCK * LISTS_OF_BLOCK;
+    move_count = 0;
+    commit();
+    return sum;
+}
+
+// Notes that the row of a document goes to the number that comes after: there are a hundred.
+static void note_move(uint64_t document, const char *id) {
+    moved_ids[move_count] = id;
+    moves[2 * move_count] = document;
+    moves[2 * move_count + 1] = (document + indexed / 100) % indexed;
+    move_count++;
+}
+
 static int64_t update_layout(const Work *work) {
     static char edited[65536];
     uint64_t state = 2;
-    int64_t sum = 0;
+    int64_t sum = 0, since = last_sequence;
     for (uint64_t index = 0; index < work->operations; index++) {
         if (index % work->per_transaction == 0) {
             if (index) commit();
+            if (index && indexed) sum += update_index_layout(since);
+            since = last_sequence;
             begin();
         }
         uint64_t chosen = random_next(&state) % work->input->count;
@@ -173,9 +274,10 @@ static int64_t update_layout(const Work *work) {
         sqlite3_bind_blob(set_superseded, 2, "dead", MARK, SQLITE_STATIC);
         sql_step_done(database, set_superseded);
         put_document(set_document, id, DOCUMENT_ROW + GROWTH_PER_REVISION);
+        if (indexed) note_move(chosen, id);
     }
     commit();
-    return sum;
+    return indexed ? sum + update_index_layout(since) : sum;
 }
 
 // Sequence order, leaving out what is superseded: two cursors, merged.
@@ -223,9 +325,6 @@ static int64_t all_ids_layout(const Work *work) {
     return sum;
 }
 
-// The blocks of an index on a property, as many and as long as Divan writes for a number of a hundred thousand documents.
-enum { LISTS_OF_BLOCK = 31, LIST_BLOCK = 468, ROWS_OF_BLOCK = 25, ROW_BLOCK = 458, BLOCK_KEY = 17 };
-
 typedef struct {
     int64_t age;
     int64_t sequence;
@@ -237,21 +336,6 @@ static int by_age(const void *left, const void *right) {
     return (one->sequence > other->sequence) - (one->sequence < other->sequence);
 }
 
-// A block for each so many of `count`, with keys that rise.
-static void put_blocks(const char *sql, uint64_t count, uint64_t of_block, int length) {
-    sqlite3_stmt *insert = sql_prepare(database, sql);
-    char row[512];
-    memset(row, 'b', sizeof row);
-    for (uint64_t first = 0; first < count; first += of_block) {
-        unsigned char key[BLOCK_KEY] = {0};
-        for (int byte = 0; byte < 8; byte++) key[byte] = (unsigned char)(first >> (56 - 8 * byte));
-        sqlite3_bind_blob(insert, 1, key, BLOCK_KEY, SQLITE_STATIC);
-        sqlite3_bind_blob(insert, 2, row, length, SQLITE_STATIC);
-        sql_step_done(database, insert);
-    }
-    sqlite3_finalize(insert);
-}
-
 static Emission *emissions;
 static uint64_t emission_count;
 
@@ -260,7 +344,8 @@ static int64_t index_property_layout(const Work *work) {
     emissions = malloc(work->input->count * sizeof *emissions);
     sqlite3_stmt *revisions = sql_prepare(database, "SELECT key, value FROM revisions ORDER BY key");
     uint64_t count = 0;
-    while (sql_step_row(database, revisions)) {
+    // Behind so many there is only what replaced them, where documents have been changed before.
+    while (count < work->input->count && sql_step_row(database, revisions)) {
         const char *row = sqlite3_column_blob(revisions, 1);
         emissions[count++] = (Emission){
             find_age(row + REVISION_HEAD, sqlite3_column_bytes(revisions, 1) - REVISION_HEAD),
@@ -273,9 +358,13 @@ static int64_t index_property_layout(const Work *work) {
     sql_run(database,
             "CREATE TABLE lists (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;"
             "CREATE TABLE rows (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID;");
-    put_blocks("INSERT INTO lists VALUES (?1, ?2)", count, LISTS_OF_BLOCK, LIST_BLOCK);
-    put_blocks("INSERT INTO rows VALUES (?1, ?2)", count, ROWS_OF_BLOCK, ROW_BLOCK);
+    put_blocks("INSERT INTO lists VALUES (?1, ?2)", 0, count, LISTS_OF_BLOCK, LIST_BLOCK);
+    put_blocks("INSERT INTO rows VALUES (?1, ?2)", 0, count, ROWS_OF_BLOCK, ROW_BLOCK);
     commit();
+    indexed = count;
+    lists = (count + LISTS_OF_BLOCK - 1) / LISTS_OF_BLOCK * LISTS_OF_BLOCK;
+    moves = malloc(2 * work->per_transaction * sizeof *moves);
+    moved_ids = malloc(work->per_transaction * sizeof *moved_ids);
     emission_count = count;
     return count ? emissions[count / 2].age : 0;
 }
