@@ -95,6 +95,7 @@ extension Database {
         var options = DatabaseOptions()
         options.encryptionKey = key
         options.readOnly = true
+        options.isDamaged = true
         let path = try url.localPath
         do {
             return (try open(at: url, options: options), [])
@@ -211,7 +212,7 @@ final class Salvage {
             try source.engine.verifyStructure(progress: nil)
         }
         // A value that does not match its checksum is met again, where its document is copied.
-        guard let first = problems.first(where: { $0.hasBytePrefix("LMDB:") }) else { return }
+        guard let first = source.structuralDamage(in: problems) else { return }
         throw DatabaseError(
             .corrupted,
             "The structure of the database's file is damaged, and its storage engine cannot read "

@@ -67,7 +67,7 @@ extension SQLiteEngine {
             return .unchanging(directory, codec: codec)
         }
         do {
-            let probe = try place.connect(readOnly: true, timeout: options.busyTimeout)
+            let probe = try connect(place, options)
             _ = try probe.integer("PRAGMA schema_version")
             return place
         } catch {
@@ -97,12 +97,22 @@ extension SQLiteEngine {
         Files.removeFile(file + "-journal")
     }
 
+    private static func connect(
+        _ place: DatabasePlace, _ options: StorageOptions
+    ) throws(StorageError) -> Connection {
+        let connection = try place.connect(
+            readOnly: options.isReadOnly, timeout: options.busyTimeout)
+        // SQLite refuses a file that is shorter than it says, but where a user is about to mend it by hand. It reads what is
+        // there then, and calls a page that is not there damaged.
+        if options.isDamaged { try connection.execute("PRAGMA writable_schema = ON") }
+        return connection
+    }
+
     /// Opens the connection that writes, making the database when the file is empty.
     static func openWriter(
         at place: DatabasePlace, options: StorageOptions
     ) throws(StorageError) -> Connection {
-        let connection = try place.connect(
-            readOnly: options.isReadOnly, timeout: options.busyTimeout)
+        let connection = try connect(place, options)
         if options.isReadOnly {
             try check(connection)
         } else {
@@ -142,8 +152,7 @@ extension SQLiteEngine {
         at place: DatabasePlace, options: StorageOptions, others: Int
     ) throws(StorageError) -> Connection {
         // A reader may have to make the log's index, so only a read-only engine opens the file so.
-        let connection = try place.connect(
-            readOnly: options.isReadOnly, timeout: options.busyTimeout)
+        let connection = try connect(place, options)
         try connection.execute("PRAGMA cache_size = \(cacheSize(options.readerCacheSize))")
         let mapped =
             place.codec == nil

@@ -16,6 +16,9 @@ public struct StorageOptions: Sendable {
     /// Whether the caller makes sure that no process writes while the engine is open. A read-only
     /// engine then leaves no trace in its directory, where it can.
     public var isUnchanging = false
+    /// Whether as much as can be read is wanted of a file that is known to be damaged: one that is shorter than it says
+    /// is opened all the same. Only where nothing is written.
+    public var isDamaged = false
     /// Whether a missing directory and file are created.
     public var createsIfMissing = true
     /// How far a commit goes before it is acknowledged.

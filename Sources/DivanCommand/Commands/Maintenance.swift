@@ -71,7 +71,9 @@ extension Command {
             throw CommandFailure(
                 .problemsFound,
                 "\(database.path) has \(Quantity.counted(problems.count, "problem"))."
-                    + " \"divan salvage\" copies what can be read.")
+                    + (report.canBeSalvaged
+                        ? " \"divan salvage\" copies what can be read."
+                        : " \"divan salvage\" cannot read around damage of this kind: restore a backup."))
         }
         let terminal = invocation.output.errTerminal
         invocation.output.remark(terminal.styled("No problems found.", .good))

@@ -66,6 +66,9 @@ public struct DatabaseOptions: Sendable {
     /// The key of the data, once `encryptionKey` has given it.
     package var dataKey: DataKey?
 
+    /// Whether as much as can be read is wanted of a database that is known to be damaged; it is opened for reading.
+    package var isDamaged = false
+
     /// The defaults.
     public init() {}
 
@@ -97,6 +100,7 @@ public struct DatabaseOptions: Sendable {
     var storageOptions: StorageOptions {
         var storage = StorageOptions()
         storage.isReadOnly = readOnly
+        storage.isDamaged = isDamaged && readOnly
         storage.durability = durability == .full ? .full : .normal
         storage.busyTimeout = busyTimeout
         if let cacheSize { storage.writerCacheSize = cacheSize }

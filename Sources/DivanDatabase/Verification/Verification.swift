@@ -41,6 +41,9 @@ public struct VerificationReport: Sendable {
     /// What is right here but other databases may refuse: names of attachments that begin with an underscore,
     /// or are empty, which came from elsewhere. At most 1,000.
     public var notices: [VerificationNotice]
+    /// Whether a salvage can copy what is sound. It cannot where the structure of a file is damaged that LMDB keeps: LMDB
+    /// does not notice damage while it reads, so only a backup helps.
+    public var canBeSalvaged = true
 }
 
 extension Database {
@@ -87,7 +90,17 @@ extension Database {
         let verification = Verification(
             core: core, readsAttachments: readsAttachments, progress: progress)
         let problems = try verification.run()
-        return VerificationReport(problems: problems, notices: verification.notices)
+        return VerificationReport(
+            problems: problems, notices: verification.notices,
+            canBeSalvaged: core.structuralDamage(in: problems.map(\.message)) == nil)
+    }
+}
+
+extension DatabaseCore {
+    /// The first problem of the engine's that it cannot read around; nil when there is none.
+    package func structuralDamage(in problems: [String]) -> String? {
+        guard !type(of: engine).noticesDamagedStructure else { return nil }
+        return problems.first { $0.hasBytePrefix("LMDB:") }
     }
 }
 

@@ -50,6 +50,63 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: TestEngine.isSQLite, "LMDB cannot read around damage of its structure."))
+    func `a file that has lost its last pages gives what is in the others`() throws {
+        let directory = try TestDirectory("salvage-short")
+        try directory.makeDatabase("app.divan", documents: 400)
+        let file = directory.url("app.divan/data-1/\(TestEngine.mainFile)")
+        let whole = try Data(contentsOf: file)
+        for pages in [1, 2, 5] {
+            try whole.prefix(whole.count - pages * 4_096).write(to: file)
+            let error = #expect(throws: DatabaseError.self) {
+                try Database.forTest(at: directory.path("app.divan"))
+            }
+            #expect(error?.code == .corrupted)
+            let result = try Database.salvage(
+                from: directory.url("app.divan"), to: directory.url("copy-\(pages)"))
+            #expect(!result.problems.isEmpty)
+            let copy = try Database.forTest(at: directory.path("copy-\(pages)"))
+            defer { copy.close() }
+            #expect(try copy.verify().isEmpty)
+            // A page holds about ten of these documents.
+            #expect(try copy.documentCount >= 400 - 20 * pages)
+            for n in 0..<400 {
+                let document = try copy.document(withID: "document-\(n)")
+                #expect(document.map(KnownBody.isWhole) ?? true)
+            }
+        }
+    }
+
+    @Test(.enabled(if: !TestEngine.isSQLite, "SQLite notices damage while it reads."))
+    func `a verification says whether a salvage can help`() throws {
+        let directory = try TestDirectory("salvage-help")
+        try directory.makeDatabase("app.divan", documents: 100)
+        let file = directory.url("app.divan/data-1/\(TestEngine.mainFile)")
+        let whole = try Data(contentsOf: file)
+        var refused = 0
+        for page in 2..<whole.count / 4_096 {
+            // The number that a page has of itself.
+            var damaged = whole
+            damaged[page * 4_096] ^= 0xFF
+            try damaged.write(to: file)
+            guard let database = try? Database.forTest(at: directory.path("app.divan")) else {
+                continue
+            }
+            let report = try database.verificationReport()
+            database.close()
+            var isRefused = false
+            do {
+                _ = try Database.salvage(
+                    from: directory.url("app.divan"), to: directory.url("copy-\(page)"))
+            } catch let error as DatabaseError {
+                isRefused = error.message.contains("restore a backup")
+            }
+            #expect(report.canBeSalvaged == !isRefused, "page \(page)")
+            refused += isRefused ? 1 : 0
+        }
+        #expect(refused > 0)
+    }
+
     @Test func `damaged counters do not keep documents from being copied`() throws {
         let directory = try TestDirectory("salvage-counters")
         try directory.makeDatabase("app.divan", documents: 40)
