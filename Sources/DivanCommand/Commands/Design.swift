@@ -122,6 +122,7 @@ extension Invocation {
     fileprivate func putDesign(_ name: String, _ path: String) throws {
         let id = try Self.designID(name)
         var (properties, attachments) = try designFiles(path)
+        let stubs = properties[CouchAppReader.attachmentFolder]?.object ?? [:]
         let ownID = properties.removeValue(forKey: "_id")?.string
         let ownRevision = properties.removeValue(forKey: "_rev")?.string
         if let ownID, !ownID.hasSameBytes(as: id.text) {
@@ -134,10 +135,28 @@ extension Invocation {
         defer { database.close() }
         let based = arguments.revisionID ?? ownRevision.map { RevisionID($0) }
         let stored = try database.inBatch {
-            let parent = try based ?? database.document(withID: id)?.revisionID
-            return try database.put(id, properties, parent: parent, attachments: attachments)
+            let current = try database.document(withID: id)
+            if let current, !attachments.isEmpty {
+                properties[CouchAppReader.attachmentFolder] = .object(
+                    Self.keepingTypes(of: current, in: stubs))
+            }
+            return try database.put(
+                id, properties, parent: based ?? current?.revisionID, attachments: attachments)
         }
         try output.json(DocumentText.receipt(stored), pretty: false)
+    }
+
+    /// The stubs of files with the media types that the attachments of these names have: a file has none of its own, and
+    /// its suffix need not tell it.
+    private static func keepingTypes(of current: Document, in stubs: JSONObject) -> JSONObject {
+        var stubs = stubs
+        for attachment in current.attachments {
+            guard var stub = stubs[attachment.name]?.object, let type = attachment.contentType
+            else { continue }
+            stub["content_type"] = .string(type)
+            stubs[attachment.name] = .object(stub)
+        }
+        return stubs
     }
 
     /// What a folder or a JSON file has of a design document.

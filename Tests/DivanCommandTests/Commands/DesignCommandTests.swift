@@ -91,6 +91,26 @@ import Testing
         #expect(again.status == ExitCode.conflict.rawValue)
     }
 
+    @Test func `a folder that is put back keeps the media types that attachments have`() throws {
+        try writePeople()
+        try tool.run("design", "put", "db", "people", "people")
+        for (name, type) in [("data", "application/x-odd"), ("a.css", "text/x-odd")] {
+            try tool.write("content", to: name)
+            try tool.run("attach", "db", "_design/people", name, "--type", type)
+        }
+        #expect(try tool.run("design", "get", "db", "people", "copy").status == 0)
+        try write("new content", to: "copy/_attachments/data")
+        try write("{}", to: "copy/_attachments/more.json")
+        #expect(try tool.run("design", "put", "db", "people", "copy").status == 0)
+        let files = try tool.run("attachment", "ls", "db", "_design/people").lines
+        #expect(
+            files == [
+                "a.css\ttext/x-odd\t7 B", "data\tapplication/x-odd\t11 B",
+                "index.html\ttext/html\t12 B", "more.json\tapplication/json\t2 B",
+                "style/a.css\ttext/css\t4 B",
+            ])
+    }
+
     @Test func `texts that no file holds exactly become JSON`() throws {
         let text = #"""
             {"a":"ends in CR\r","b":"two\n\n","c":{"..":"up","d/e":"x"},"f.g":"point","h":{"x":"1","x.txt":{"y":1}},
