@@ -69,13 +69,21 @@ public final class PeerDevice: Sendable {
     ///   - name: As above.
     /// - Throws: As above.
     public init(keptIn directory: URL, name: String? = nil) throws {
+        let key = directory.appending(path: "listener.pem")
+        let hadKey = Files.exists(key.path(percentEncoded: false))
         do {
-            identity = try .selfSigned(keptAt: directory.appending(path: "listener.pem"))
+            identity = try .selfSigned(keptAt: key)
         } catch let error as DatabaseError { throw PeerError(.storage, error.message) }
         id = PeerKey.id(of: identity.keyDigest)
         path = directory.appending(path: "peers.json").path(percentEncoded: false)
         let stamp = Files.stamp(of: path)
-        state = Mutex(State(file: try PeersFile.load(path), stamp: stamp))
+        let file = try PeersFile.load(path)
+        state = Mutex(State(file: file, stamp: stamp))
+        if !hadKey, !file.peers.isEmpty {
+            Log.replication.warning(
+                "The file 'listener.pem' is gone, so this device has a new key and is '\(id)' now, which its "
+                    + "\(file.peers.count) peers do not know; put the file back, or pair them again.")
+        }
         if let name { try rename(to: name) }
     }
 

@@ -70,11 +70,14 @@ final class ExpressionScope {
 
 /// The regular expressions of one run, compiled once each.
 final class PatternCache {
+    /// How many are kept: a pattern may be a property, of which each document has another.
+    private static let limit = 100
     private var patterns: NameMap<ICUPattern?> = [:]
 
     func pattern(_ text: String) -> ICUPattern? {
         if let known = patterns[text] { return known }
         let pattern = try? ICUPattern(text)
+        if patterns.count >= Self.limit { patterns = [:] }
         patterns[text] = .some(pattern)
         return pattern
     }

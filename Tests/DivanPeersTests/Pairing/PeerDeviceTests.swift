@@ -88,6 +88,26 @@ import Testing
         #expect(try Data(contentsOf: file) == Data("damaged".utf8))
     }
 
+    @Test func `the log tells when a device with peers has lost its key`() throws {
+        let warnings = Record<String>()
+        let sink = ClosureSink { entry in
+            if entry.message.contains("has a new key") { warnings.append(entry.message) }
+        }
+        Log.add(sink, levels: LogLevels(.warning))
+        defer { Log.remove(sink) }
+        let file = folder.url.appending(path: "listener.pem")
+        let alone = try PeerDevice(keptIn: folder.url)
+        try FileManager.default.removeItem(at: file)
+        let device = try PeerDevice(keptIn: folder.url)
+        try device.add(Self.peer(1))
+        let same = try PeerDevice(keptIn: folder.url)
+        #expect(same.id == device.id && device.id != alone.id)
+        try FileManager.default.removeItem(at: file)
+        let other = try PeerDevice(keptIn: folder.url)
+        #expect(eventually { warnings.all.contains { $0.contains("'\(other.id)' now") } })
+        #expect(!warnings.all.contains { $0.contains(device.id) || $0.contains(alone.id) })
+    }
+
     @Test func `a name is one line that can be shown`() throws {
         let device = try PeerDevice(keptIn: folder.url)
         for name in [
