@@ -69,6 +69,8 @@ private struct Exporter {
     private let database: Database
     private let sink: ByteSink
     private let format: ExportFormat
+    private let isBody: Bool
+    private let hasStubs: Bool
     private let options: AllDocumentsOptions
     private let bar: ProgressBar
     /// How many records have been written.
@@ -84,7 +86,9 @@ private struct Exporter {
         self.sink = sink
         let arguments = invocation.arguments
         format = try arguments.choice("format", as: ExportFormat.self) ?? .lines
-        if arguments.flag("body"), arguments.flag("conflicts") {
+        isBody = arguments.flag("body")
+        hasStubs = arguments.flag("stubs")
+        if isBody, arguments.flag("conflicts") {
             throw UsageError(
                 "--conflicts does not go with --body, which leaves out what tells revisions apart.")
         }
@@ -153,13 +157,12 @@ private struct Exporter {
     private mutating func write(
         _ document: Document, _ tree: RevisionTree?, _ contents: inout ExportedContents
     ) throws {
-        try sink.write(format == .lines ? "" : records == 0 ? "\n" : ",\n")
-        var head = Array("{".utf8)
-        if !invocation.arguments.flag("body") { head = DocumentText.head(document) }
-        if let tree {
-            DocumentText.append("_revisions", tree.revisions(of: document.revisionID), to: &head)
+        if format == .array { try sink.write(records == 0 ? "\n" : ",\n") }
+        var head = isBody ? [JSONByte.openBrace] : DocumentText.head(document)
+        if let revisions = tree?.revisions(of: document.revisionID) {
+            DocumentText.append("_revisions", revisions, to: &head)
         }
-        if invocation.arguments.flag("stubs") {
+        if hasStubs {
             DocumentText.appendMembers(of: document.body, to: &head)
             head.append(JSONByte.closeBrace)
             try sink.write(head)
@@ -172,9 +175,9 @@ private struct Exporter {
 }
 
 extension RevisionTree {
-    /// A revision and its ancestors as CouchDB writes them.
-    fileprivate func revisions(of id: RevisionID) -> JSONValue {
+    /// A revision and its ancestors as CouchDB writes them; nil for one that has gone meanwhile.
+    fileprivate func revisions(of id: RevisionID) -> JSONValue? {
         let ids = history(of: id).map { JSONValue.string($0.digest) }
-        return ["start": JSONValue(id.generation), "ids": .array(ids)]
+        return ids.isEmpty ? nil : ["start": JSONValue(id.generation), "ids": .array(ids)]
     }
 }

@@ -39,11 +39,13 @@ struct ExportedContents {
     mutating func write(_ document: Document, after head: [UInt8]) throws {
         room = Self.limit
         var text = head
-        let rest = try document.bodyWithBlobData { blob in
+        var rest = try document.bodyWithBlobData { blob in
             take("A blob", blob.length, isHere: blob.isContentAvailable, document.id)
-        }.replacing(["_attachments": JSONValue?.none])
+        }
+        let hasAttachments = rest["_attachments"] != nil
+        if hasAttachments { rest = rest.replacing(["_attachments": JSONValue?.none]) }
         DocumentText.appendMembers(of: rest, to: &text)
-        if document.body["_attachments"] != nil {
+        if hasAttachments {
             if text.last != JSONByte.openBrace { text.append(JSONByte.comma) }
             text += #""_attachments":{"#.utf8
             try write(document.attachments, of: document.id, &text)
