@@ -63,16 +63,25 @@ enum DesignRule: Sendable {
             ]
             var object: JSONObject = [:]
             for (name, text) in members { object[name] = try JSONParser.parse(text) }
-            let isMatch = selector.matches(
-                Document(
-                    id: id, revisionID: RevisionID("1-0"), sequence: 0, isDeleted: false,
-                    body: PackedValue(.object(object)), store: 0))
+            let packed = PackedValue(.object(object))
+            let isMatch = try DatabaseError.naming(id, "The rule") { () throws(ScriptError) in
+                guard let truth = selector.truth(of: packed, id: nil) else { throw .undecided }
+                return truth
+            }
             return isMatch
                 ? nil
                 : .script(
                     name: "forbidden", reason: "The document does not match the rule of '\(id)'.")
         }
     }
+}
+
+extension ScriptError {
+    /// A selector that is a rule cannot tell whether a change matches.
+    fileprivate static let undecided = ScriptError(
+        .timeLimit,
+        "A regular expression of it takes too long for the document; use a simpler expression, or a shorter text."
+    )
 }
 
 extension DesignFunctions {

@@ -379,6 +379,23 @@ struct DesignDocumentsTests {
         try database.save(MutableDocument(["loop": false], id: "a"))
     }
 
+    @Test(arguments: [["$regex": "(a+)+$"], ["$not": ["$regex": "(a+)+$"]]] as [JSONValue])
+    func `a rule by selector refuses what it cannot tell of`(condition: JSONValue) throws {
+        try design(
+            "rule",
+            ["language": "query", "validate_doc_update": .object(["newDoc.text": condition])])
+        database.designDocuments.enable(runtime, validates: true)
+        let text = String(repeating: "a", count: 40) + "!"
+        let error = #expect(throws: DatabaseError.self) {
+            try database.save(MutableDocument(["text": .string(text)], id: "a"))
+        }
+        #expect(error?.code == .scriptFailed)
+        #expect(error?.message.contains("_design/rule") == true)
+        #expect(try database.document(withID: "a") == nil)
+        let fitting = condition == ["$regex": "(a+)+$"] ? "a" : "b"
+        try database.save(MutableDocument(["text": .string(fitting)], id: "a"))
+    }
+
     @Test func `names of views are told apart as those of their design documents are`() throws {
         try people()
         try design("a/b", ["views": ["c": ["map": "function() { emit('ab') }"]]])

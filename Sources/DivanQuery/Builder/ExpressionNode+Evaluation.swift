@@ -75,9 +75,9 @@ extension ExpressionNode {
     func truth(in scope: ExpressionScope) throws -> Bool? {
         switch self {
         case .all(let nodes):
-            return try Self.combined(nodes, decisive: false) { try $0.truth(in: scope) }
+            return try nodes.truth(decisive: false) { try $0.truth(in: scope) }
         case .any(let nodes):
-            return try Self.combined(nodes, decisive: true) { try $0.truth(in: scope) }
+            return try nodes.truth(decisive: true) { try $0.truth(in: scope) }
         case .not(let node): return try node.truth(in: scope).map { !$0 }
         case .test(let test, let node):
             let value = try node.value(in: scope)
@@ -94,12 +94,12 @@ extension ExpressionNode {
             let ends: [(Comparison, ExpressionNode)] = [
                 (.greaterOrEqual, low), (.lessOrEqual, high),
             ]
-            return try Self.combined(ends, decisive: false) { comparison, end in
+            return try ends.truth(decisive: false) { comparison, end in
                 try Comparing(value, of: node, end, scope).holds(comparison)
             }
         case .oneOf(let node, let list):
             let value = try node.value(in: scope)
-            return try Self.combined(list, decisive: true) { item in
+            return try list.truth(decisive: true) { item in
                 try Comparing(value, of: node, item, scope).holds(.equal)
             }
         case .like(let text, let form):
@@ -116,19 +116,6 @@ extension ExpressionNode {
             return try quantify(quantifier, name, array, condition, scope)
         default: return try value(in: scope)?.bool
         }
-    }
-
-    /// `and` and `or` of three values: one that is decisive decides, unknown comes before the rest.
-    private static func combined<Part>(
-        _ parts: [Part], decisive: Bool, _ truth: (Part) throws -> Bool?
-    ) throws -> Bool? {
-        var isUnknown = false
-        for part in parts {
-            let truth = try truth(part)
-            if truth == decisive { return decisive }
-            if truth == nil { isUnknown = true }
-        }
-        return isUnknown ? nil : !decisive
     }
 
     private func quantify(

@@ -66,8 +66,9 @@ public struct FindQuery: Sendable {
     /// Runs the query.
     ///
     /// - Returns: The documents, with a bookmark for the next page.
-    /// - Throws: `DatabaseError` with code `.invalidQuery` for an invalid path, bookmark or index,
-    ///   `.databaseClosed`, `.io`, `.corrupted`, or as `Database.updateIndexes(progress:)`.
+    /// - Throws: `DatabaseError` with code `.invalidQuery` for an invalid path, bookmark or index, and when it cannot be told of
+    ///   a document whether it matches, which `documentID` names; `.databaseClosed`, `.io`, `.corrupted`, or as
+    ///   `Database.updateIndexes(progress:)`.
     public func run() throws -> FindResult {
         try database.checkOpen()
         return try FindRun(self).run()

@@ -36,7 +36,10 @@ struct FindRun {
                 guard prefix.map(document.id.text.hasBytePrefix) ?? true else { return false }
                 var subject = SelectorSubject(document)
                 if seesConflicts { subject.conflicts = try snapshot.conflicts(of: document.id) }
-                return node.matches(subject) && query.isVisible?(document) ?? true
+                let truth = node.truth(of: subject)
+                guard truth != false, query.isVisible?(document) ?? true else { return false }
+                guard truth != nil else { throw DatabaseError.undecided(document.id) }
+                return true
             })
         (planned.skip, planned.limit) = (query.skip, query.limit)
         if let partition = query.partition, let prefix {

@@ -55,7 +55,8 @@ struct PropertyEmitter: Sendable {
 
     /// Emits the rows of a document.
     func emit(_ document: Document, _ sink: EmissionSink) {
-        if let filter = index.filter, !filter.matches(document) { return }
+        // One of which that is unknown has rows, since it would be missed until it changes. A query tests it again.
+        if let filter = index.filter, filter.truth(of: document) == false { return }
         let subject = SelectorSubject(document)
         guard hasElements else {
             return sink.emitKey { key in

@@ -22,8 +22,8 @@ public import DivanJSON
 /// and orders of texts in another one.
 ///
 /// Documents without a property have rows too, so that a condition that a property is missing is
-/// served, and an order has all documents. With a filter, only documents that match it have rows;
-/// such an index is used by queries that name it.
+/// served, and an order has all documents. With a filter, only documents that match it have rows, and those for
+/// which a regular expression of it takes too long; such an index is used by queries that name it.
 public struct PropertyIndex: Sendable, Hashable {
     /// The name; two indexes of a database have different ones.
     @ByBytes public var name: String

@@ -67,7 +67,8 @@ package struct SearchRows {
     package static func rows(
         of document: Document, in definition: TextDefinition, _ analyzers: SearchAnalyzers
     ) throws -> PackedValue {
-        guard definition.filter?.matches(document) ?? true else { return PackedValue([[]]) }
+        // One of which that is unknown has rows, since it would be missed until it changes. `_find` tests it again.
+        guard definition.filter?.truth(of: document) != false else { return PackedValue([[]]) }
         var rows = SearchRows(.clouseau, analyzers)
         for field in TextFields.of(document, in: definition) { try rows.add(field) }
         return rows.finished(document.id)

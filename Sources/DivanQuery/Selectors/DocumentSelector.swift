@@ -2,6 +2,7 @@
 
 public import DivanDatabase
 public import DivanJSON
+internal import DivanLogging
 public import DivanModel
 
 /// A condition on documents in CouchDB's language of selectors (Mango).
@@ -50,6 +51,12 @@ public import DivanModel
 ///
 /// A selector is read once and asked as often as you like, on any thread. Asking it looks up what it
 /// names in the stored form of a document, without decoding the rest.
+///
+/// ## When it cannot be told
+///
+/// A regular expression that would take too long for a text gives up after about a second. Where no other condition
+/// decides, whether the document matches is then unknown, also behind `$not`: ``truth(of:)`` returns nil, and a query throws an
+/// error that names the document.
 public struct DocumentSelector: Sendable {
     /// The selector as it was given.
     public let json: JSONValue
@@ -78,9 +85,22 @@ public struct DocumentSelector: Sendable {
         self.init(json: json, node: try SelectorParser().parse(json))
     }
 
-    /// Whether a document fulfils the selector.
+    /// Whether a document fulfils the selector; false, with a line in the log, where ``truth(of:)`` does not know.
     public func matches(_ document: Document) -> Bool {
-        node.matches(SelectorSubject(document, tellsDeletion: true))
+        Self.counted(truth(of: document), of: document.id)
+    }
+
+    /// Whether a document fulfils the selector.
+    ///
+    /// ```swift
+    /// // What must not be missed must not count as not matching.
+    /// if secret.truth(of: revision) != false { throw context.rejection("It may hold a secret.") }
+    /// ```
+    ///
+    /// - Parameter document: The document.
+    /// - Returns: Whether all conditions hold; nil when that cannot be told, since a regular expression gives up.
+    public func truth(of document: Document) -> Bool? {
+        node.truth(of: SelectorSubject(document, tellsDeletion: true))
     }
 
     /// Whether a document that is not, or not yet, stored fulfils the selector.
@@ -90,12 +110,49 @@ public struct DocumentSelector: Sendable {
     ///   - id: What `_id` is; nil for none.
     ///   - revisionID: What `_rev` is; nil for none.
     ///   - isDeleted: Whether `_deleted` is true; otherwise there is none.
-    /// - Returns: Whether all conditions hold.
+    /// - Returns: Whether all conditions hold; false, with a line in the log, where ``truth(of:id:revisionID:isDeleted:)`` does
+    ///   not know.
     public func matches(
         _ body: PackedValue, id: DocumentID?, revisionID: RevisionID? = nil, isDeleted: Bool = false
     ) -> Bool {
-        node.matches(
-            SelectorSubject(body: body, id: id, revisionID: revisionID, isDeleted: isDeleted))
+        Self.counted(
+            truth(of: body, id: id, revisionID: revisionID, isDeleted: isDeleted), of: id)
+    }
+
+    /// Whether a document that is not, or not yet, stored fulfils the selector.
+    ///
+    /// - Parameters:
+    ///   - body: Its properties.
+    ///   - id: What `_id` is; nil for none.
+    ///   - revisionID: What `_rev` is; nil for none.
+    ///   - isDeleted: Whether `_deleted` is true; otherwise there is none.
+    /// - Returns: Whether all conditions hold; nil when that cannot be told, since a regular expression gives up.
+    public func truth(
+        of body: PackedValue, id: DocumentID?, revisionID: RevisionID? = nil,
+        isDeleted: Bool = false
+    ) -> Bool? {
+        node.truth(
+            of: SelectorSubject(body: body, id: id, revisionID: revisionID, isDeleted: isDeleted))
+    }
+
+    /// What is not known counts as not matching, which is logged.
+    private static func counted(_ truth: Bool?, of id: DocumentID?) -> Bool {
+        if let truth { return truth }
+        Log.database.warning(
+            "Whether the document '\(id?.text ?? "without an ID")' matches a selector cannot be told, since a "
+                + "regular expression takes too long for it; it counts as not matching.")
+        return false
+    }
+}
+
+extension DatabaseError {
+    /// Whether a document matches a selector cannot be told, since a regular expression gives up.
+    package static func undecided(_ id: DocumentID) -> DatabaseError {
+        DatabaseError(
+            .invalidQuery,
+            "Whether the document '\(id)' matches the selector cannot be told, since a regular expression takes "
+                + "too long for it; use a simpler expression, or leave the document out by another condition.",
+            documentID: id)
     }
 }
 

@@ -2,7 +2,6 @@
 
 internal import DivanDatabase
 package import DivanJSON
-internal import DivanLogging
 internal import DivanModel
 internal import DivanPlatform
 
@@ -94,10 +93,11 @@ struct SelectorSubject {
 }
 
 extension SelectorNode {
-    func matches(_ subject: SelectorSubject) -> Bool {
+    /// Whether the conditions are fulfilled; nil when a regular expression gives up, and no other condition decides.
+    func truth(of subject: SelectorSubject) -> Bool? {
         switch self {
-        case .all(let nodes): return nodes.allSatisfy { $0.matches(subject) }
-        case .any(let nodes): return nodes.contains { $0.matches(subject) }
+        case .all(let nodes): return nodes.truth(decisive: false) { $0.truth(of: subject) }
+        case .any(let nodes): return nodes.truth(decisive: true) { $0.truth(of: subject) }
         case .field(let path, let condition):
             switch subject.target(path) {
             case .missing:
@@ -107,7 +107,7 @@ extension SelectorNode {
             case .value(let value):
                 // IDs are ordered by their bytes, as the store of documents is.
                 let order = subject.isID(path) ? SelectorOrder.bytes : SelectorOrder.unicode
-                return condition.matches(value, order)
+                return condition.truth(of: value, order)
             }
         }
     }
@@ -152,9 +152,10 @@ package enum SelectorOrder {
 }
 
 extension SelectorCondition {
-    func matches(_ value: PackedValue, _ order: ValueOrder) -> Bool {
+    /// Whether a value fulfils the condition; nil when a regular expression gives up.
+    func truth(of value: PackedValue, _ order: ValueOrder) -> Bool? {
         switch self {
-        case .not(let condition): return !condition.matches(value, order)
+        case .not(let condition): return condition.truth(of: value, order).map { !$0 }
         case .less(let operand): return order.collate(value, operand.packed) < 0
         case .lessOrEqual(let operand): return order.collate(value, operand.packed) <= 0
         case .equal(let operand): return operand.isEqual(to: value)
@@ -173,24 +174,24 @@ extension SelectorCondition {
         case .size(let count): return value.kind == .array && value.count == count
         case .containsAll(let operands): return operands.areAll(in: value)
         case .anyElement(let node):
-            return value.containsElement { node.matches(SelectorSubject(element: $0)) }
+            return value.truthOfSomeElement { node.truth(of: SelectorSubject(element: $0)) }
         case .eachElement(let node):
-            return value.kind == .array && value.count > 0
-                && !value.containsElement { !node.matches(SelectorSubject(element: $0)) }
+            guard value.kind == .array, value.count > 0 else { return false }
+            let hasOther = value.truthOfSomeElement { element in
+                node.truth(of: SelectorSubject(element: element)).map { !$0 }
+            }
+            return hasOther.map { !$0 }
         case .anyKey(let node):
-            return value.keys.contains {
-                node.matches(SelectorSubject(element: PackedValue(.string($0))))
+            return value.keys.truth(decisive: true) {
+                node.truth(of: SelectorSubject(element: PackedValue(.string($0))))
             }
         }
     }
 
-    private static func occurs(_ pattern: any TextPattern, in value: PackedValue) -> Bool {
+    private static func occurs(_ pattern: any TextPattern, in value: PackedValue) -> Bool? {
         guard value.kind == .string, let text = value.string else { return false }
         let bytes = Array(text.utf8)
-        if let occurs = pattern.occurs(in: bytes.span) { return occurs }
-        Log.database.warning(
-            "A regular expression of a selector took too many steps and counts as not matching.")
-        return false
+        return pattern.occurs(in: bytes.span)
     }
 }
 
@@ -222,5 +223,16 @@ extension PackedValue {
         // There is no stopping the walk, which steps over elements without looking into them.
         forEachElement { if !isFound { isFound = condition($0) } }
         return isFound
+    }
+
+    /// Whether an element of an array fulfils a condition, of which that may be unknown; false for anything else.
+    fileprivate func truthOfSomeElement(_ condition: (PackedValue) -> Bool?) -> Bool? {
+        var isUnknown = false
+        let isFound = containsElement { element in
+            let truth = condition(element)
+            if truth == nil { isUnknown = true }
+            return truth ?? false
+        }
+        return isFound || !isUnknown ? isFound : nil
     }
 }

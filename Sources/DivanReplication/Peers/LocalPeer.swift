@@ -3,6 +3,7 @@
 package import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
+internal import DivanQuery
 
 /// A database of this process as one end of a replication.
 ///
@@ -22,8 +23,9 @@ package struct LocalPeer: ReplicationPeer {
     package let database: Database
     /// What logs call it.
     package let name: String
-    /// As a source: lets through what is to be replicated; nil for all.
-    package var filter: (@Sendable (Document) throws -> Bool)?
+    /// As a source: lets through what is to be replicated; nil for all. A document of which it cannot tell, which it gives nil
+    /// for, is named and stays.
+    package var filter: (@Sendable (Document) throws -> Bool?)?
     /// As a source: whether of each document only the winning revision is told of.
     package var tellsWinnersOnly = false
     /// As a source: whether the content of attachments goes along with their documents.
@@ -62,7 +64,7 @@ package struct LocalPeer: ReplicationPeer {
         while true {
             let rung = signal.count
             let page = try await page(from: start, request)
-            if !page.changes.isEmpty || !page.isAtEnd { return page }
+            if !page.changes.isEmpty || !page.failures.isEmpty || !page.isAtEnd { return page }
             start = page.lastSequence.number ?? start
             if ContinuousClock.now >= deadline { return page }
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -79,10 +81,18 @@ package struct LocalPeer: ReplicationPeer {
         -> ChangesPage
     {
         let filter = filter
-        let (batch, isAtEnd) = try await database.performRead { transaction in
-            try transaction.changes(
+        let (batch, isAtEnd, failures) = try await database.performRead { transaction in
+            var failures: [ReplicationError] = []
+            let read = try transaction.changes(
                 since: start, limit: request.limit, examining: Self.step,
-                where: filter.map { filter in { try filter($0) } })
+                where: filter.map { filter in
+                    { document in
+                        if let isWanted = try filter(document) { return isWanted }
+                        failures.append(ReplicationError(.undecided(document.id)))
+                        return false
+                    }
+                })
+            return (read.batch, read.isAtEnd, failures)
         }
         let changes = batch.changes.compactMap { change -> PeerChange? in
             if request.isActiveOnly, change.isDeleted { return nil }
@@ -90,8 +100,10 @@ package struct LocalPeer: ReplicationPeer {
             return PeerChange(
                 id: change.id, revisions: Array(told), isDeleted: change.isDeleted)
         }
-        return ChangesPage(
+        var page = ChangesPage(
             changes: changes, lastSequence: RemoteSequence(batch.lastSequence), isAtEnd: isAtEnd)
+        page.failures = failures
+        return page
     }
 
     /// Reads revisions with their histories, and attachments newer than what the target may have.

@@ -59,7 +59,7 @@ package struct ChangesPage: Sendable {
     package var isAtEnd: Bool
     /// How many changes come after these, where the peer tells.
     package var pending: Int?
-    /// Rows that make no sense, each with a sentence.
+    /// Rows that make no sense, and documents of which it cannot be told whether they are wanted, each with a sentence.
     package var failures: [ReplicationError] = []
 
     /// Makes a piece.

@@ -282,13 +282,13 @@ extension ReplicationEndpoint {
 
 /// What a local source lets through.
 struct SourceFilter {
-    /// nil for everything.
-    var function: (@Sendable (Document) throws -> Bool)?
+    /// nil for everything; it gives nil for a document of which that cannot be told.
+    var function: (@Sendable (Document) throws -> Bool?)?
 
     /// `source` is the database that registers filters; nil when the source is behind HTTP.
     init(_ settings: ReplicationConfiguration, _ source: Database?) throws {
         guard let source else { return }
-        var tests: [@Sendable (Document) throws -> Bool] = []
+        var tests: [@Sendable (Document) throws -> Bool?] = []
         if let name = settings.filter {
             guard let filter = try source.anyFilter(named: name) else {
                 throw ReplicationError(
@@ -300,13 +300,15 @@ struct SourceFilter {
         }
         if let selector = settings.selector {
             let selector = try DocumentSelector(json: .object(selector))
-            tests.append { selector.matches($0) }
+            tests.append { selector.truth(of: $0) }
         }
         if !settings.documentIDs.isEmpty {
             let ids = Set(settings.documentIDs)
             tests.append { ids.contains($0.id) }
         }
         guard !tests.isEmpty else { return }
-        function = { [tests] document in try tests.allSatisfy { try $0(document) } }
+        function = { [tests] document in
+            try tests.truth(decisive: false) { try $0(document) }
+        }
     }
 }
