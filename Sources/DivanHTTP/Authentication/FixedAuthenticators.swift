@@ -26,21 +26,20 @@ package final class BearerAuthenticator: HTTPAuthenticator {
     /// Gives a token; `expired` is the one that the server refused, `nil` the first time.
     package typealias TokenProvider = @Sendable (_ expired: String?) async throws -> String?
 
-    private let token: Renewable<String>
+    private let provider: TokenProvider
+    private let token = Renewable<String>()
 
     /// Makes an authenticator with a token that cannot be renewed.
-    package init(token: String) {
-        self.token = Renewable { expired in expired == nil ? token : nil }
-    }
+    package init(token: String) { provider = { expired in expired == nil ? token : nil } }
 
     /// Makes an authenticator whose tokens the app gives.
-    package init(_ provider: @escaping TokenProvider) { token = Renewable(provider) }
+    package init(_ provider: @escaping TokenProvider) { self.provider = provider }
 
     /// Adds the `Authorization` field.
     package func prepare(_ request: inout HTTPRequest, using transport: any HTTPTransport)
         async throws
     {
-        guard let token = try await token.current() else { return }
+        guard let token = try await token.current(provider) else { return }
         request.headers["Authorization"] = "Bearer \(token)"
     }
 
@@ -48,10 +47,9 @@ package final class BearerAuthenticator: HTTPAuthenticator {
     package func recover(
         from head: HTTPResponseHead, to request: HTTPRequest, using transport: any HTTPTransport
     ) async throws -> Bool {
-        guard let used = request.headers["Authorization"]?.dropFirst("Bearer ".count) else {
-            return false
-        }
-        return try await token.renew(after: String(used)) != nil
+        let used = request.headers["Authorization"]
+        return try await token.renewed({ "Bearer \($0)".hasSameBytes(as: used) }, by: provider)
+            != nil
     }
 }
 

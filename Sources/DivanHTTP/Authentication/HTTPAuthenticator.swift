@@ -11,8 +11,8 @@
 ///                          └──► accept(answer)             e.g. a renewed cookie
 /// ```
 ///
-/// One authenticator may serve many requests at once: it keeps its state behind a lock or in an actor, and logs in
-/// once for all that wait.
+/// One authenticator may serve many requests at once: it keeps its state behind a lock, and logs in once for all that
+/// wait. A wait ends when its task is cancelled.
 package protocol HTTPAuthenticator: Sendable {
     /// Adds to a request what says who sends it.
     func prepare(_ request: inout HTTPRequest, using transport: any HTTPTransport) async throws

@@ -15,49 +15,43 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
     /// Shows a login page; answers the URL that the browser was sent to in the end, or `nil` when the user gave up.
     package typealias LoginPage = @Sendable (_ login: String) async throws -> String?
 
-    private struct Tokens: Sendable, Equatable {
-        @ByBytes var id: String
-        @ByBytes var refresh: String?
+    private struct Tokens: Sendable {
+        var id: String
+        var refresh: String?
     }
 
     private let database: HTTPURL
-    private let tokens: Renewable<Tokens>
+    private let firstRefreshToken: String?
+    private let keepRefreshToken: @Sendable (String) -> Void
+    private let showLoginPage: LoginPage
+    private let tokens = Renewable<Tokens>()
 
     /// Makes an authenticator.
     ///
     /// - Parameters:
     ///   - database: The database's URL.
-    ///   - transport: Where to send the requests of the login.
     ///   - refreshToken: A refresh token kept from an earlier login.
     ///   - keepRefreshToken: Gets each new refresh token.
     ///   - showLoginPage: Shows the page, and waits for the user.
     package init(
-        database: HTTPURL, transport: any HTTPTransport, refreshToken: String? = nil,
+        database: HTTPURL, refreshToken: String? = nil,
         keepRefreshToken: @escaping @Sendable (String) -> Void = { _ in },
         showLoginPage: @escaping LoginPage
     ) {
         self.database = database
-        let login = Login(database: database, transport: transport, showLoginPage: showLoginPage)
-        tokens = Renewable { refused in
-            let refresh = refused == nil ? refreshToken : refused?.refresh
-            var tokens: Tokens?
-            if let refresh { tokens = try await login.refresh(refresh) }
-            if tokens == nil { tokens = try await login.begin() }
-            if let new = tokens?.refresh, new != refresh { keepRefreshToken(new) }
-            return tokens
-        }
+        firstRefreshToken = refreshToken
+        self.keepRefreshToken = keepRefreshToken
+        self.showLoginPage = showLoginPage
     }
 
-    /// The refresh token, for the app to keep; a secret.
-    package var refreshToken: String? {
-        get async throws { try await tokens.current()?.refresh }
-    }
+    /// The refresh token of the last login, for the app to keep; a secret.
+    package var refreshToken: String? { tokens.known?.refresh }
 
     /// Adds the `Authorization` field.
     package func prepare(_ request: inout HTTPRequest, using transport: any HTTPTransport)
         async throws
     {
-        guard let tokens = try await tokens.current() else { return }
+        guard let tokens = try await tokens.current(login(by: transport)) else { return }
         request.headers["Authorization"] = "Bearer \(tokens.id)"
     }
 
@@ -65,9 +59,26 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
     package func recover(
         from head: HTTPResponseHead, to request: HTTPRequest, using transport: any HTTPTransport
     ) async throws -> Bool {
-        guard let current = try await tokens.current() else { return false }
-        guard request.headers["Authorization"] == "Bearer \(current.id)" else { return true }
-        return try await tokens.renew(after: current) != nil
+        let login = login(by: transport)
+        guard let current = try await tokens.current(login) else { return false }
+        let used = request.headers["Authorization"]
+        guard "Bearer \(current.id)".hasSameBytes(as: used) else { return true }
+        let renewed = try await tokens.renewed(
+            { $0.id.hasSameBytes(as: current.id) }, by: login)
+        return renewed != nil
+    }
+
+    /// Gets tokens through the transport of the request that needs them, and so by what that trusts.
+    private func login(by transport: any HTTPTransport) -> Renewable<Tokens>.Fetch {
+        let login = Login(database: database, transport: transport, showLoginPage: showLoginPage)
+        return { [firstRefreshToken, keepRefreshToken] refused in
+            let refresh = refused == nil ? firstRefreshToken : refused?.refresh
+            var tokens: Tokens?
+            if let refresh { tokens = try await login.refresh(refresh) }
+            if tokens == nil { tokens = try await login.begin() }
+            if let new = tokens?.refresh, new != refresh { keepRefreshToken(new) }
+            return tokens
+        }
     }
 
     /// The conversation with Sync Gateway.
@@ -77,8 +88,10 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
         let showLoginPage: LoginPage
 
         func refresh(_ token: String) async throws -> Tokens? {
-            let url = database.appending("_oidc_refresh", query: [("refresh_token", token)])
-            let response = try await transport.send(HTTPRequest(.get, url))
+            let response = try await transport.send(
+                HTTPRequest(
+                    .get,
+                    database.appending("_oidc_refresh", query: [("refresh_token", token)])))
             // A refused refresh token is not the end: the user may log in anew.
             guard response.head.isSuccess else {
                 guard (400...499).contains(response.status) else {

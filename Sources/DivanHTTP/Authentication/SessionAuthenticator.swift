@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
-internal import Synchronization
 
 /// Logs in with a name and password and goes on with the session's cookie, as CouchDB's `_session` has it.
 ///
@@ -23,14 +22,9 @@ package final class SessionAuthenticator: HTTPAuthenticator {
         case basic
     }
 
-    private struct State {
-        var session: Session?
-        var login: Task<Session, any Error>?
-    }
-
     private let user: HTTPURL.User
     private let sessionPath: String
-    private let state = Mutex(State())
+    private let session = Renewable<Session>()
 
     /// Makes an authenticator.
     ///
@@ -48,72 +42,39 @@ package final class SessionAuthenticator: HTTPAuthenticator {
         async throws
     {
         request.url.user = nil
-        switch try await session(for: request.url, using: transport) {
+        switch try await session.current(login(at: request.url, using: transport)) {
         case .cookie(let cookie):
             request.headers["Cookie"] =
                 request.headers["Cookie"].map { "\($0); \(cookie)" } ?? cookie
         case .basic: request.headers["Authorization"] = BasicCredentials.header(user)
+        case nil: break
         }
     }
 
     /// Takes a cookie that the server renewed.
     package func accept(_ head: HTTPResponseHead, to request: HTTPRequest) {
         guard let cookie = Self.cookie(in: head, from: request.url) else { return }
-        state.withLock { state in
-            if state.session != .basic { state.session = .cookie(cookie) }
-        }
+        session.update { if $0 != .basic { $0 = .cookie(cookie) } }
     }
 
     /// Logs in again, unless the session in use is newer than the one that was refused.
     package func recover(
         from head: HTTPResponseHead, to request: HTTPRequest, using transport: any HTTPTransport
     ) async throws -> Bool {
-        let mustLogIn = state.withLock { state -> Bool in
-            switch state.session {
-            case .cookie(let cookie) where request.headers["Cookie"]?.contains(cookie) == true:
-                state.session = nil
-                return true
-            case .basic: return false
-            default: return true
-            }
-        }
-        guard mustLogIn else { return false }
-        _ = try await session(for: request.url, using: transport)
-        return true
+        guard session.known != .basic else { return false }
+        let renewed = try await session.renewed(
+            { session in
+                guard case .cookie(let cookie) = session else { return false }
+                return request.headers["Cookie"]?.contains(cookie) ?? false
+            }, by: login(at: request.url, using: transport))
+        return renewed != nil
     }
 
-    /// The session; one login serves all that ask at the same time.
-    private func session(for url: HTTPURL, using transport: any HTTPTransport) async throws
-        -> Session
+    private func login(at url: HTTPURL, using transport: any HTTPTransport)
+        -> Renewable<Session>
+        .Fetch
     {
-        enum Step {
-            case ready(Session)
-            case wait(Task<Session, any Error>)
-        }
-        let step = state.withLock { state -> Step in
-            if let session = state.session { return .ready(session) }
-            if let login = state.login { return .wait(login) }
-            // Not the asking task's child: another task may wait for it too.
-            let login = Task { try await self.logIn(url, using: transport) }
-            state.login = login
-            return .wait(login)
-        }
-        switch step {
-        case .ready(let session): return session
-        case .wait(let login): return try await login.value
-        }
-    }
-
-    private func logIn(_ url: HTTPURL, using transport: any HTTPTransport) async throws -> Session {
-        let result: Result<Session, any Error>
-        do { result = .success(try await open(url, using: transport)) } catch {
-            result = .failure(error)
-        }
-        state.withLock { state in
-            state.login = nil
-            state.session = try? result.get()
-        }
-        return try result.get()
+        { [self] _ in try await open(url, using: transport) }
     }
 
     private func open(_ url: HTTPURL, using transport: any HTTPTransport) async throws -> Session {

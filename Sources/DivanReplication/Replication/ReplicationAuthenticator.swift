@@ -15,13 +15,21 @@ internal import Synchronization
 /// a request on.
 public struct ReplicationAuthenticator: Sendable {
     /// Makes what speaks to a database's server, or gives what it made before.
-    let authenticator: @Sendable (HTTPURL, any HTTPTransport) -> any HTTPAuthenticator
+    let authenticator: @Sendable (_ database: HTTPURL) -> any HTTPAuthenticator
 
     /// The name that it signs in with; nil where a token says who it is.
     var userName: String?
 
     private init(_ fixed: any HTTPAuthenticator, name: String? = nil) {
-        authenticator = { _, _ in fixed }
+        authenticator = { _ in fixed }
+        userName = name
+    }
+
+    private init(
+        name: String? = nil,
+        making: @escaping @Sendable (_ database: HTTPURL) -> any HTTPAuthenticator
+    ) {
+        authenticator = making
         userName = name
     }
 
@@ -72,7 +80,10 @@ public struct ReplicationAuthenticator: Sendable {
     /// ```
     ///
     /// The token of a login is renewed by its refresh token as long as the server takes that; then the page is
-    /// shown again. One login serves all requests, and all replications that have this value.
+    /// shown again. One login serves all requests, and all replications with one database that have this value.
+    ///
+    /// A replication that is stopped waits no longer for the page. The closure is cancelled then, as a task is, unless
+    /// another replication waits for it.
     ///
     /// - Parameters:
     ///   - refreshToken: A refresh token of an earlier login.
@@ -85,35 +96,28 @@ public struct ReplicationAuthenticator: Sendable {
         showLoginPage: @escaping @Sendable (_ page: String) async throws -> String?,
         keepRefreshToken: @escaping @Sendable (String) -> Void = { _ in }
     ) -> ReplicationAuthenticator {
-        let logins = OpenIDConnectLogins()
-        return ReplicationAuthenticator(making: { database, transport in
+        let logins = Logins()
+        return ReplicationAuthenticator { database in
             logins.login(at: database) {
                 OpenIDConnectAuthenticator(
-                    database: database, transport: transport, refreshToken: refreshToken,
+                    database: database, refreshToken: refreshToken,
                     keepRefreshToken: keepRefreshToken, showLoginPage: showLoginPage)
             }
-        })
-    }
-
-    private init(
-        making: @escaping @Sendable (HTTPURL, any HTTPTransport) -> any HTTPAuthenticator
-    ) {
-        authenticator = making
+        }
     }
 }
 
-/// The logins of one setting, one for each database, so that the tokens outlive a single run.
+/// The logins of one setting, one for each place that it is used for, so that what they got outlives a single run and goes
+/// nowhere else.
 ///
 /// State: the table, guarded by its mutex.
-private final class OpenIDConnectLogins: Sendable {
-    private let logins = Mutex<[HTTPURL: OpenIDConnectAuthenticator]>([:])
+private final class Logins: Sendable {
+    private let logins = Mutex<[HTTPURL: any HTTPAuthenticator]>([:])
 
-    func login(at database: HTTPURL, _ make: () -> OpenIDConnectAuthenticator)
-        -> OpenIDConnectAuthenticator
-    {
+    func login(at place: HTTPURL, _ make: () -> any HTTPAuthenticator) -> any HTTPAuthenticator {
         logins.withLock { logins in
-            let login = logins[database] ?? make()
-            logins[database] = login
+            let login = logins[place] ?? make()
+            logins[place] = login
             return login
         }
     }

@@ -205,9 +205,7 @@ import Testing
         }
         defer { server.stop() }
         let pages = Record<String>()
-        let authenticator = OpenIDConnectAuthenticator(
-            database: try server.url("/db"), transport: try CurlTransport.direct()
-        ) { page in
+        let authenticator = OpenIDConnectAuthenticator(database: try server.url("/db")) { page in
             pages.append(page)
             return "https://app.example.com/_oidc_callback?code=c&state=x"
         }
@@ -216,7 +214,7 @@ import Testing
         valid.withLock { $0 = "ended" }
         #expect(try await transport.send(HTTPRequest(.get, try server.url("/db/"))).status == 200)
         #expect(pages.all == ["https://login.example.com/?a=1;b"])
-        #expect(try await authenticator.refreshToken == "r")
+        #expect(authenticator.refreshToken == "r")
     }
 }
 

@@ -165,4 +165,42 @@ import Testing
         try await eventually { try here.contains("a") }
         await pull.stopAndWait()
     }
+
+    enum Ending: CaseIterable { case stopAndWait, suspend, cancelledRun }
+
+    @Test(arguments: Ending.allCases)
+    func `a replication ends while a login is still under way`(ending: Ending) async throws {
+        let server = try stand.serve { _, connection in
+            connection.respond(status: 401)
+            return true
+        }
+        defer { server.stop() }
+        let (asked, ended, page) = (Flag(), Flag(), Gate())
+        // A login page that stays open.
+        let pull = here.makePullReplication(from: server.databaseURL) {
+            $0.timeToStop = .milliseconds(10)
+            $0.authenticator = .bearer { _ in
+                asked.set()
+                await page.passed()
+                return nil
+            }
+        }
+        let running = Task { try await pull.run() }
+        await eventually { asked.isSet }
+        let stopping = Task {
+            switch ending {
+            case .stopAndWait: await pull.stopAndWait()
+            case .suspend: await pull.suspend()
+            case .cancelledRun:
+                running.cancel()
+                _ = await running.result
+            }
+            ended.set()
+        }
+        await eventually { ended.isSet }
+        page.open()
+        await stopping.value
+        _ = await running.result
+        #expect(!pull.isRunning)
+    }
 }

@@ -35,7 +35,7 @@ enum RemotePeers {
         database.user = nil
         var connection = TransportConnection(
             address, by: transport, patient: patient, headers: headers,
-            authenticator: settings.authenticator?.authenticator(database, transport))
+            authenticator: settings.authenticator?.authenticator(database))
         connection.cookies = settings.cookies
         connection.timeouts = timeouts(settings)
         connection.compression = settings.compressesRequests ? RequestCompression() : nil
