@@ -12,7 +12,7 @@ internal import DivanJSON
 /// ```
 ///
 /// A server without `_session` (404 or 405) gets the name and password by basic authentication instead. A login that is
-/// refused with 401 throws `HTTPError` `.unauthorized`.
+/// refused with 401 throws `HTTPError` `.unauthorized`. It is for one server: another has other sessions.
 package final class SessionAuthenticator: HTTPAuthenticator {
     private static let cookieNames = ["AuthSession", "SyncGatewaySession"]
 

@@ -42,9 +42,15 @@ public struct ReplicationAuthenticator: Sendable {
     }
 
     /// Logs in at `_session`, keeps the cookie, and logs in again when it has expired.
+    ///
+    /// All replications with one server that have this value share its session; each other server has one of its own.
     public static func session(name: String, password: String) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(
-            SessionAuthenticator(HTTPURL.User(name: name, password: password)), name: name)
+        let logins = Logins()
+        return ReplicationAuthenticator(name: name) { database in
+            logins.login(at: database.replacingTarget(by: "/")) {
+                SessionAuthenticator(HTTPURL.User(name: name, password: password))
+            }
+        }
     }
 
     /// Sends a token with each request.

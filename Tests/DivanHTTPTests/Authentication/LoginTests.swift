@@ -54,4 +54,46 @@ import Testing
         page.open()
         #expect(try await next.value == 200)
     }
+
+    /// A server with a login page, whose tokens come from `callback`.
+    private func openIDServer(
+        _ callback: @escaping @Sendable (LoopbackConnection) -> Void
+    ) throws -> LoopbackServer {
+        try LoopbackServer { request, connection in
+            switch request.target.split(separator: "?").first {
+            case "/db/_oidc_challenge":
+                connection.respond(
+                    status: 401,
+                    headers: [("WWW-Authenticate", #"OIDC login="https://login.example.com/""#)])
+            case "/db/_oidc_callback": callback(connection)
+            default:
+                connection.respond(
+                    status: request.headers["authorization"] == "Bearer id1" ? 200 : 401)
+            }
+        }
+    }
+
+    private static func giveTokens(_ connection: LoopbackConnection) {
+        connection.respond(status: 200, body: Array(#"{"id_token":"id1"}"#.utf8))
+    }
+
+    @Test func `a login goes the way of the request that needs it`() async throws {
+        struct Refusing: HTTPTransport {
+            func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+                throw HTTPError(.untrusted, "This one trusts no server.")
+            }
+        }
+        let server = try openIDServer(Self.giveTokens)
+        defer { server.stop() }
+        let authenticator = OpenIDConnectAuthenticator(database: try server.url("/db")) { _ in
+            "https://app.example.com/?code=c"
+        }
+        var request = HTTPRequest(.get, try server.url("/db/"))
+        let direct = try CurlTransport.direct()
+        await #expect(throws: HTTPError.self) {
+            try await authenticator.prepare(&request, using: Refusing())
+        }
+        try await authenticator.prepare(&request, using: direct)
+        #expect(request.headers["Authorization"] == "Bearer id1")
+    }
 }

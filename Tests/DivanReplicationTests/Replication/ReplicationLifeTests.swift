@@ -203,4 +203,26 @@ import Testing
         _ = await running.result
         #expect(!pull.isRunning)
     }
+
+    @Test func `a session that is used for two servers is one at each of them`() async throws {
+        let cookies = Record<String>()
+        let servers = try (0..<2).map { number in
+            try stand.serve { request, connection in
+                if request.target == "/_session" {
+                    connection.respond(
+                        status: 200, headers: [("Set-Cookie", "AuthSession=\(number); Path=/")])
+                    return true
+                }
+                cookies.append("\(number) gets \(request.headers["cookie"] ?? "none")")
+                return false
+            }
+        }
+        defer { for server in servers { server.stop() } }
+        var settings = ReplicationConfiguration()
+        settings.authenticator = .session(name: "ann", password: "secret")
+        for server in servers + servers {
+            try await here.makePullReplication(from: server.databaseURL, settings: settings).run()
+        }
+        #expect(Set(cookies.all) == ["0 gets AuthSession=0", "1 gets AuthSession=1"])
+    }
 }
