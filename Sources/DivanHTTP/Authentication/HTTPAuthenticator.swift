@@ -11,6 +11,8 @@
 ///                          └──► accept(answer)             e.g. a renewed cookie
 /// ```
 ///
+/// What another server answers, which a request was sent on to, is no concern of it.
+///
 /// One authenticator may serve many requests at once: it keeps its state behind a lock, and logs in once for all that
 /// wait. A wait ends when its task is cancelled.
 package protocol HTTPAuthenticator: Sendable {
@@ -77,7 +79,8 @@ package struct AuthenticatedTransport: HTTPTransport {
         var prepared = request
         try await authenticator.prepare(&prepared, using: transport)
         let response = try await transport.send(prepared)
-        guard response.status == 401, response.url.hasSameOrigin(as: origin) else {
+        guard response.url.hasSameOrigin(as: origin) else { return response }
+        guard response.status == 401 else {
             authenticator.accept(response.head, to: prepared)
             return response
         }
@@ -88,7 +91,9 @@ package struct AuthenticatedTransport: HTTPTransport {
         var again = request
         try await authenticator.prepare(&again, using: transport)
         let second = try await transport.send(again)
-        if second.status != 401 { authenticator.accept(second.head, to: again) }
+        if second.status != 401, second.url.hasSameOrigin(as: origin) {
+            authenticator.accept(second.head, to: again)
+        }
         return second
     }
 

@@ -88,10 +88,8 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
         let showLoginPage: LoginPage
 
         func refresh(_ token: String) async throws -> Tokens? {
-            let response = try await transport.send(
-                HTTPRequest(
-                    .get,
-                    database.appending("_oidc_refresh", query: [("refresh_token", token)])))
+            let response = try await ask(
+                database.appending("_oidc_refresh", query: [("refresh_token", token)]))
             // A refused refresh token is not the end: the user may log in anew.
             guard response.head.isSuccess else {
                 guard (400...499).contains(response.status) else {
@@ -104,9 +102,8 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
         }
 
         func begin() async throws -> Tokens? {
-            let challenge = try await transport.send(
-                HTTPRequest(
-                    .get, database.appending("_oidc_challenge", query: [("offline", "true")])))
+            let challenge = try await ask(
+                database.appending("_oidc_challenge", query: [("offline", "true")]))
             guard let login = Self.loginURL(in: challenge.head) else {
                 throw await HTTPError.status(of: challenge)
             }
@@ -116,9 +113,19 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
             else { return nil }
             var url = database.appending("_oidc_callback")
             url = url.replacingTarget(by: url.path + answer[question...])
-            let response = try await transport.send(HTTPRequest(.get, url))
+            let response = try await ask(url)
             guard response.head.isSuccess else { throw await HTTPError.status(of: response) }
             return try await tokens(in: response, refresh: nil)
+        }
+
+        /// Asks the database's server, and takes the answer of no other.
+        private func ask(_ url: HTTPURL) async throws -> HTTPResponse {
+            let response = try await transport.send(HTTPRequest(.get, url))
+            guard response.url.hasSameOrigin(as: database) else {
+                throw HTTPError.badRedirect(
+                    database, "to \(response.url.origin) for a login; name that server.")
+            }
+            return response
         }
 
         private func tokens(in response: HTTPResponse, refresh: String?) async throws -> Tokens? {

@@ -95,8 +95,12 @@ package final class SessionAuthenticator: HTTPAuthenticator {
         guard response.head.isSuccess else { throw await HTTPError.status(of: response) }
         try response.refuseCaptivePortal()
         await response.body.drain()
-        // A server that takes the login but keeps no session, as one without users does, needs no cookie.
-        return Self.cookie(in: response.head, from: url).map { .cookie($0) } ?? .basic
+        // A server that takes the login but keeps no session, as one without users does, needs no cookie. One of another
+        // server, which the login was sent on to, is not for this one.
+        guard response.url.hasSameOrigin(as: url),
+            let cookie = Self.cookie(in: response.head, from: url)
+        else { return .basic }
+        return .cookie(cookie)
     }
 
     private static func cookie(in head: HTTPResponseHead, from url: HTTPURL) -> String? {

@@ -6,10 +6,20 @@ import Testing
 
 /// Logins that take long, that are given up, and that another server answers.
 @Suite(.timeLimit(.minutes(5))) struct LoginTests {
+    private let user = HTTPURL.User(name: "ann", password: "secret")
+
     private func transport(_ authenticator: any HTTPAuthenticator, to server: LoopbackServer) throws
         -> AuthenticatedTransport
     {
         AuthenticatedTransport(try CurlTransport.direct(), authenticator, origin: try server.url())
+    }
+
+    /// A server that sets a session's cookie of its own in every answer.
+    private func stranger() throws -> LoopbackServer {
+        try LoopbackServer { _, connection in
+            connection.respond(
+                status: 200, headers: [("Set-Cookie", "AuthSession=theirs; Path=/")])
+        }
     }
 
     @Test
@@ -55,6 +65,50 @@ import Testing
         #expect(try await next.value == 200)
     }
 
+    @Test func `a session's cookie is taken from its own server alone`() async throws {
+        let other = try stranger()
+        defer { other.stop() }
+        let (cookies, wasRefused) = (Record<String>(), Flag())
+        let server = try LoopbackServer { request, connection in
+            let place = [("Location", "http://localhost:\(other.port)/")]
+            switch request.target {
+            case "/_session":
+                connection.respond(
+                    status: 200, headers: [("Set-Cookie", "AuthSession=own; Path=/")])
+            case "/away": connection.respond(status: 302, headers: place)
+            case "/again":
+                let isSecond = wasRefused.set()
+                connection.respond(
+                    status: isSecond ? 302 : 401, headers: isSecond ? place : [])
+            default:
+                cookies.append(request.headers["cookie"] ?? "none")
+                connection.respond(status: 200)
+            }
+        }
+        defer { server.stop() }
+        let transport = try transport(SessionAuthenticator(user), to: server)
+        for target in ["/away", "/x", "/again", "/x"] {
+            _ = try await transport.send(HTTPRequest(.get, try server.url(target)))
+        }
+        #expect(cookies.all == ["AuthSession=own", "AuthSession=own"])
+    }
+
+    @Test func `a login that another server answers brings no session`() async throws {
+        let other = try stranger()
+        defer { other.stop() }
+        let server = try LoopbackServer { request, connection in
+            let isLogin = request.target == "/_session"
+            connection.respond(
+                status: isLogin ? 303 : 200,
+                headers: isLogin ? [("Location", "http://localhost:\(other.port)/")] : [],
+                body: Array((request.headers["cookie"] ?? "none").utf8))
+        }
+        defer { server.stop() }
+        let transport = try transport(SessionAuthenticator(user), to: server)
+        let response = try await transport.send(HTTPRequest(.get, try server.url("/x")))
+        #expect(try await response.body.collect() == Array("none".utf8))
+    }
+
     /// A server with a login page, whose tokens come from `callback`.
     private func openIDServer(
         _ callback: @escaping @Sendable (LoopbackConnection) -> Void
@@ -75,6 +129,24 @@ import Testing
 
     private static func giveTokens(_ connection: LoopbackConnection) {
         connection.respond(status: 200, body: Array(#"{"id_token":"id1"}"#.utf8))
+    }
+
+    @Test func `a token is taken from the database's own server alone`() async throws {
+        let other = try LoopbackServer { Self.giveTokens($1) }
+        defer { other.stop() }
+        let place = "http://localhost:\(other.port)/"
+        let server = try openIDServer {
+            $0.respond(status: 302, headers: [("Location", place)])
+        }
+        defer { server.stop() }
+        let authenticator = OpenIDConnectAuthenticator(database: try server.url("/db")) { _ in
+            "https://app.example.com/?code=c"
+        }
+        let transport = try transport(authenticator, to: server)
+        let request = HTTPRequest(.get, try server.url("/db/"))
+        let error = await failure { _ = try await transport.send(request) }
+        #expect(error?.code == .badRedirect)
+        #expect(authenticator.refreshToken == nil)
     }
 
     @Test func `a login goes the way of the request that needs it`() async throws {
