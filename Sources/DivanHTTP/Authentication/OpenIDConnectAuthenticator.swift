@@ -55,16 +55,13 @@ package final class OpenIDConnectAuthenticator: HTTPAuthenticator {
         request.headers["Authorization"] = "Bearer \(tokens.id)"
     }
 
-    /// Renews the token, or shows the page again.
+    /// Renews the token, or shows the page again, unless the user has given up at that.
     package func recover(
         from head: HTTPResponseHead, to request: HTTPRequest, using transport: any HTTPTransport
     ) async throws -> Bool {
-        let login = login(by: transport)
-        guard let current = try await tokens.current(login) else { return false }
         let used = request.headers["Authorization"]
-        guard "Bearer \(current.id)".hasSameBytes(as: used) else { return true }
         let renewed = try await tokens.renewed(
-            { $0.id.hasSameBytes(as: current.id) }, by: login)
+            { "Bearer \($0.id)".hasSameBytes(as: used) }, by: login(by: transport))
         return renewed != nil
     }
 

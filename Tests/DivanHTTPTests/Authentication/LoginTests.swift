@@ -131,6 +131,23 @@ import Testing
         connection.respond(status: 200, body: Array(#"{"id_token":"id1"}"#.utf8))
     }
 
+    @Test func `a user who gives up at the login page is not shown it again`() async throws {
+        let server = try openIDServer(Self.giveTokens)
+        defer { server.stop() }
+        let pages = Record<String>()
+        let authenticator = OpenIDConnectAuthenticator(database: try server.url("/db")) { page in
+            pages.append(page)
+            return pages.all.count == 1 ? nil : "https://app.example.com/?code=c"
+        }
+        let transport = try transport(authenticator, to: server)
+        let request = HTTPRequest(.get, try server.url("/db/"))
+        #expect(try await transport.send(request).status == 401)
+        #expect(pages.all.count == 1)
+        // The next request asks anew.
+        #expect(try await transport.send(request).status == 200)
+        #expect(pages.all.count == 2)
+    }
+
     @Test func `a token is taken from the database's own server alone`() async throws {
         let other = try LoopbackServer { Self.giveTokens($1) }
         defer { other.stop() }
