@@ -32,7 +32,7 @@ extension Database {
     @discardableResult
     public func compact(progress: ProgressHandler? = nil) throws -> CompactionResult {
         try checkWritable()
-        try checkNotInBatch()
+        try checkAvailable()
         return try core.runningCompactions.counting {
             try Compaction(core: core, progress: progress).run()
         }

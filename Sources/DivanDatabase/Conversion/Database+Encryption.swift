@@ -37,7 +37,7 @@ extension Database {
         to key: EncryptionKey?, reencrypt: Bool = false, progress: ProgressHandler? = nil
     ) throws {
         try checkWritable()
-        try checkNotInBatch()
+        try checkAvailable()
         guard let directory = core.directory else { throw DatabaseError.encryptedInMemory(name) }
         if let key, isEncrypted, !reencrypt {
             try core.rewrapDataKey(with: key)

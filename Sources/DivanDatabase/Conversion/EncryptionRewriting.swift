@@ -22,8 +22,8 @@ struct EncryptionRewriting {
     /// - Throws: `DatabaseError` as `GenerationRewriting`, and with code `.unsupportedStorageEngine` when
     ///   the engine cannot encrypt. The database is then as it was.
     func run() throws {
-        let manifest = directory.currentManifest ?? directory.manifest
-        let engine = try KnownEngines.engine(named: manifest.engine, keeping: directory.path)
+        let engine = try KnownEngines.engine(
+            named: directory.manifest.engine, keeping: directory.path)
         let form = try GenerationForm(
             engine: engine, encryptedWith: key, busyTimeout: busyTimeout, path: directory.path)
         var options = DatabaseOptions()

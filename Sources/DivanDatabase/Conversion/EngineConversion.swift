@@ -28,17 +28,12 @@ enum EngineConversion {
     }
 
     /// Converts the database in an opened directory unless the engine keeps it already.
-    ///
-    /// Another process may have converted it since the directory was opened; then the exclusive lock,
-    /// which that process has given back, shows another manifest, and there is nothing to do.
     static func run(
         _ directory: DatabaseDirectory, to engine: StorageEngineFactory, _ options: DatabaseOptions,
         _ progress: ProgressHandler?
     ) throws {
         guard directory.manifest.engine != engine.identifier else { return }
         try directory.lockExclusively()
-        guard let current = directory.currentManifest else { return }
-        guard current.engine != engine.identifier else { return }
         guard engine.canEncrypt || directory.access.dataKey == nil else {
             throw DatabaseError.keyUnsupported(by: engine.identifier, directory.path)
         }

@@ -21,7 +21,8 @@ internal import DivanSystem
 ///
 /// ## Invariants
 ///
-/// 1. The caller holds the directory's lock exclusively, so no process has the database open.
+/// 1. The caller holds the directory's lock exclusively, so no process has the database open, and the manifest
+///    names the generation that is rewritten: all others are removed.
 /// 2. Not a byte of the old generation changes before the manifest names the new one.
 /// 3. Everything the new manifest names is on the disk before the manifest is.
 struct GenerationRewriting {
@@ -38,6 +39,7 @@ struct GenerationRewriting {
     /// - Throws: `DatabaseError` with code `.corrupted` when a row or an attachment cannot be read,
     ///   `.storageFull`, `.io`, and what `progress` throws. The database is then as it was.
     func run() throws {
+        _ = try directory.readManifest()
         let generation: Int
         do { generation = try DatabaseDirectory.nextGeneration(at: directory.path) } catch {
             throw DatabaseError.io(error)

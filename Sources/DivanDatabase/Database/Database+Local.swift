@@ -79,6 +79,7 @@ extension Database {
     /// - Throws: `DatabaseError` with code `.readOnly`, `.io`, `.storageFull` or `.databaseBusy`.
     public func replaceUUIDs() throws {
         try checkWritable()
+        try core.suspension.check(name)
         try core.replaceUUIDs()
     }
 
@@ -90,7 +91,7 @@ extension Database {
     /// - Throws: `DatabaseError` with code `.io`.
     public func sync() throws {
         try checkOpen()
-        try checkNotInBatch()
+        try checkAvailable()
         try DatabaseCore.blaming(nil) { try core.engine.sync() }
     }
 }

@@ -144,7 +144,7 @@ public final class Database: Sendable {
     ///   then still open here. `.readOnly` when it was opened read-only.
     public func delete() throws {
         try checkWritable()
-        try checkNotInBatch()
+        try checkAvailable()
         guard let directory = core.directory else { return close() }
         try directory.lockExclusively()
         // The lock is held until the files are gone, and no longer, whether that succeeds or not,
@@ -163,9 +163,11 @@ public final class Database: Sendable {
         if isClosed { throw DatabaseError.closed(name) }
     }
 
-    /// Refuses what needs the whole database to itself, or all of it committed.
-    package func checkNotInBatch() throws {
+    /// Refuses what needs the whole database to itself, or all of it committed, inside a batch and while the
+    /// database is suspended.
+    package func checkAvailable() throws {
         if core.isInTransaction { throw DatabaseError.insideBatch(name) }
+        try core.suspension.check(name)
     }
 
     /// Refuses a closed or read-only database, and a write where code may only read; see

@@ -91,7 +91,7 @@ extension Database {
     @discardableResult
     public func purgeExpired(progress: ProgressHandler? = nil) throws -> Int {
         try checkWritable()
-        try checkNotInBatch()
+        try checkAvailable()
         return try ExpirationPass(core: core, now: core.expirationTimer.now, progress: progress)
             .run()
     }

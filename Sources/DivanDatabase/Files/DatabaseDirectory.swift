@@ -35,6 +35,8 @@ internal import Synchronization
 /// 2. Each open handle holds the lock shared. So what needs the lock exclusively (replacing,
 ///    deleting) meets no open handle, and a generation that the manifest does not name is unused.
 /// 3. The manifest of an open database is changed by `changeManifest` only, one process at a time.
+/// 4. A suspended database holds no lock, so others may make another generation. From then on nothing here
+///    changes or removes anything: `lockExclusively` and `changeManifest` compare the generation.
 package final class DatabaseDirectory: Sendable {
     /// Where it lies.
     package let path: String
@@ -155,11 +157,9 @@ package final class DatabaseDirectory: Sendable {
 
     /// The manifest as it is now, which other processes may have changed.
     ///
-    /// - Returns: nil when it cannot be read, or the directory is gone.
+    /// - Returns: nil when it cannot be read, names other data than are open here, or the directory is gone.
     var currentManifest: Manifest? {
-        guard isAtItsPath, var current = try? Manifest(at: path, access.dataKey),
-            current.generation == manifest.generation
-        else { return nil }
+        guard var current = try? readManifest() else { return nil }
         // A life that could not be recorded because this is read-only.
         if isReadOnly, !current.place.hasSameBytes(as: manifest.place) {
             current.incarnation = manifest.incarnation
@@ -168,10 +168,21 @@ package final class DatabaseDirectory: Sendable {
         return current
     }
 
+    /// Reads the manifest as it is now.
+    ///
+    /// - Throws: `DatabaseError` with code `.databaseClosed` when it names other data than are open here, `.io`,
+    ///   also when the directory is gone, or `.corrupted`.
+    func readManifest() throws -> Manifest {
+        guard isAtItsPath else { throw DatabaseError.directoryVanished(path) }
+        do {
+            return try Self.readManifest(at: path, of: manifest.generation, access.dataKey)
+        } catch let error as SystemError { throw DatabaseError.io(error) }
+    }
+
     /// Changes the manifest as it is now, and returns what it became.
     ///
-    /// - Throws: `DatabaseError` with code `.io`, also when the directory is gone, `.storageFull`,
-    ///   `.corrupted`, or `.databaseBusy` when others change it all the time.
+    /// - Throws: As `readManifest()`, and with code `.storageFull`, or `.databaseBusy` when others change it all
+    ///   the time.
     func changeManifest(_ change: (inout Manifest) -> Void) throws -> Manifest {
         try changeManifest(provenBy: access.dataKey, change)
     }
@@ -183,7 +194,8 @@ package final class DatabaseDirectory: Sendable {
         guard isAtItsPath else { throw DatabaseError.directoryVanished(path) }
         do {
             return try Self.changeManifest(
-                at: path, access.dataKey, provenBy: dataKey, busyTimeout, change)
+                at: path, of: manifest.generation, access.dataKey, provenBy: dataKey, busyTimeout,
+                change)
         } catch let error as SystemError { throw DatabaseError.io(error) }
     }
 
@@ -200,7 +212,9 @@ package final class DatabaseDirectory: Sendable {
             var renewed = manifest
             access.renew(&renewed)
             guard writable, renewed != manifest else { return manifest }
-            return try changeManifest(at: path, dataKey, provenBy: dataKey, timeout) {
+            return try changeManifest(
+                at: path, of: manifest.generation, dataKey, provenBy: dataKey, timeout
+            ) {
                 access.renew(&$0)
             }
         }
@@ -210,21 +224,34 @@ package final class DatabaseDirectory: Sendable {
         }
         try Files.touch(placePath)
         let place = Files.lastingIdentity(of: placePath) ?? ""
-        return try changeManifest(at: path, dataKey, provenBy: dataKey, timeout) { manifest in
+        return try changeManifest(
+            at: path, of: manifest.generation, dataKey, provenBy: dataKey, timeout
+        ) { manifest in
             // Another process may have been faster.
             if !manifest.place.hasSameBytes(as: place) { manifest.beginLife(in: place) }
             access.renew(&manifest)
         }
     }
 
-    /// Changes a manifest that one key of the data proves into one that another key proves.
+    /// Reads the manifest of one generation of the data; while no lock is held, another one may take its place.
+    private static func readManifest(at path: String, of generation: Int, _ dataKey: DataKey?)
+        throws -> Manifest
+    {
+        let current = try Manifest(at: path)
+        guard current.generation == generation else { throw DatabaseError.replaced(path) }
+        // Only now: another generation may have another key.
+        try current.checkProof(by: dataKey, path: path)
+        return current
+    }
+
+    /// Changes the manifest of a generation, which one key of the data proves, into one that another key proves.
     private static func changeManifest(
-        at path: String, _ dataKey: DataKey?, provenBy newKey: DataKey?, _ timeout: Duration,
-        _ change: (inout Manifest) -> Void
+        at path: String, of generation: Int, _ dataKey: DataKey?, provenBy newKey: DataKey?,
+        _ timeout: Duration, _ change: (inout Manifest) -> Void
     ) throws -> Manifest {
         let gate = try DirectoryLock.passGate(of: path, timeout: timeout)
         defer { gate.unlock() }
-        let current = try Manifest(at: path, dataKey)
+        let current = try readManifest(at: path, of: generation, dataKey)
         var changed = current
         change(&changed)
         if changed != current {
@@ -238,7 +265,8 @@ package final class DatabaseDirectory: Sendable {
     /// Turns the shared lock into an exclusive one, as deleting needs.
     ///
     /// - Throws: `.databaseBusy` when another process has the database open; the shared lock is then
-    ///   held as before. `.io` when the directory is no longer at its path.
+    ///   held as before. `.io` when the directory is no longer at its path. `.databaseClosed`, without any lock,
+    ///   when the shared lock had been given up, and others have replaced the data meanwhile.
     func lockExclusively() throws {
         guard isAtItsPath else { throw DatabaseError.directoryVanished(path) }
         do {
@@ -246,6 +274,12 @@ package final class DatabaseDirectory: Sendable {
                 throw DatabaseError.busy(path)
             }
         } catch let error as SystemError { throw DatabaseError.io(error) }
+        // A database whose manifest is damaged can still be deleted.
+        let current = (try? Manifest(at: path))?.generation ?? manifest.generation
+        guard isAtItsPath, current == manifest.generation else {
+            unlock()
+            throw DatabaseError.replaced(path)
+        }
     }
 
     /// Makes the shared lock exclusive if there is no other open handle, and says whether.

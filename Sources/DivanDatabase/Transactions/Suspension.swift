@@ -71,7 +71,7 @@ extension DatabaseCore {
         guard let directory, !isClosed, suspension.isOn else { return }
         guard try directory.lockAgain() else {
             close()
-            throw DatabaseError.goneWhileSuspended(name)
+            throw DatabaseError.replaced(name)
         }
         do { try engine.resume() } catch {
             directory.unlock()
@@ -102,7 +102,7 @@ extension DatabaseError {
                 + "suspend() outside of it.")
     }
 
-    static func goneWhileSuspended(_ name: String) -> DatabaseError {
+    static func replaced(_ name: String) -> DatabaseError {
         DatabaseError(
             .databaseClosed,
             "The database '\(name)' was deleted or replaced while it was suspended; open it again.")

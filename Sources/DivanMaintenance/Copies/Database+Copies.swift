@@ -33,7 +33,7 @@ extension Database {
         to url: URL, encryption: CopyEncryption = .unchanged, progress: ProgressHandler? = nil
     ) throws {
         try checkOpen()
-        try checkNotInBatch()
+        try checkAvailable()
         try Self.backUp(core, to: url, encryption, progress)
     }
 

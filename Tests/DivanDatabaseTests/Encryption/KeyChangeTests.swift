@@ -191,4 +191,43 @@ struct KeyChangeTests {
         #expect(code { try database.changeEncryptionKey(to: key) } == .unauthorized)
         #expect(!database.isEncrypted)
     }
+
+    /// Rewrites the data as another process does, for which another open description of the lock stands.
+    private func rewriteElsewhere(from old: EncryptionKey?, to new: EncryptionKey?) throws {
+        let directory = try DatabaseDirectory(
+            path: sandbox.url().path(percentEncoded: false), create: false, readOnly: false,
+            engine: "sqlite", busyTimeout: .zero, key: old
+        ) { _, _ in }
+        defer { directory.close() }
+        try directory.lockExclusively()
+        try EncryptionRewriting(
+            directory: directory, key: new, busyTimeout: .zero, progress: nil
+        ).run()
+    }
+
+    @Test
+    func `a handle whose data others rewrote while it was suspended touches nothing of theirs`()
+        throws
+    {
+        let (old, new) = (try EncryptionSamples.key(1), try EncryptionSamples.key(2))
+        let database = try sandbox.encrypted(key: old)
+        try database.create("a")
+        let core = database.core
+        let directory = try #require(core.directory)
+        try core.suspend()
+        try rewriteElsewhere(from: old, to: nil)
+        let before = try sandbox.contents()
+        // As where it is suspended at the very moment in which these have begun.
+        #expect(code { try core.rewrapDataKey(with: new) } == .databaseClosed)
+        #expect(code { try core.replaceUUIDs() } == .databaseClosed)
+        #expect(code { try directory.lockExclusively() } == .databaseClosed)
+        let rewriting = EncryptionRewriting(
+            directory: directory, key: new, busyTimeout: .zero, progress: nil)
+        #expect(code { try rewriting.run() } == .databaseClosed)
+        #expect(try sandbox.contents() == before)
+        // No lock is left behind.
+        try DirectoryLock.whileExclusive(at: directory.path, timeout: .zero) {}
+        #expect(code { try core.resume() } == .databaseClosed)
+        #expect(try sandbox.database { $0.encryptionKey = nil }.contains("a"))
+    }
 }

@@ -266,4 +266,24 @@ import Glibc
         #expect(try database.verify().isEmpty)
         manager.close()
     }
+
+    @Test func `what needs the whole database is refused while it is suspended`() throws {
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        try database.create("a")
+        try manager.suspend()
+        let before = try sandbox.contents()
+        let works: [() throws -> Void] = [
+            { try database.delete() }, { try database.replaceUUIDs() },
+            { try database.changeEncryptionKey(to: nil) },
+            { try database.changeEncryptionKey(to: .password("p"), reencrypt: true) },
+            { try database.compact() }, { try database.purgeExpired() }, { try database.sync() },
+            { try database.backup(to: sandbox.url("copy")) },
+        ]
+        for work in works { #expect(code(work) == .databaseSuspended) }
+        #expect(try sandbox.contents() == before)
+        try manager.resume()
+        #expect(try database.documentCount == 1)
+        manager.close()
+    }
 }
