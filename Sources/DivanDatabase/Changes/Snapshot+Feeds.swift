@@ -139,12 +139,8 @@ extension Snapshot {
     /// Decodes the row that a cursor stands on; nil when it is damaged.
     func readable<T>(_ rows: any StorageCursor, _ decode: (Span<UInt8>) throws -> T) throws -> T? {
         var value: T?
-        do {
+        _ = try DatabaseCore.damage(nil) {
             try rows.withValue { row in value = try DatabaseCore.decoding(nil) { try decode(row) } }
-        } catch let error as StorageError {
-            guard error.code == .corrupted else { throw error }
-        } catch let error as DatabaseError {
-            guard error.code == .corrupted else { throw error }
         }
         return value
     }

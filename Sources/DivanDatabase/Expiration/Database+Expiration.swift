@@ -86,8 +86,8 @@ extension Database {
     ///
     /// - Parameter progress: Gets reports; throwing stops the work, and what was purged stays so.
     /// - Returns: How many documents were purged.
-    /// - Throws: `DatabaseError` as `write(_:)`, and what `progress` throws. With `.corrupted`, all but
-    ///   damaged documents are purged.
+    /// - Throws: `DatabaseError` as `write(_:)`, and what `progress` throws. With `.corrupted`, all are
+    ///   purged but those that are damaged, or whose dates are.
     @discardableResult
     public func purgeExpired(progress: ProgressHandler? = nil) throws -> Int {
         try checkWritable()

@@ -10,8 +10,9 @@ internal import DivanModel
 /// leaves whole documents only, and the rest for the next pass. Two processes that begin at the same
 /// moment take turns, and the second one finds nothing left.
 ///
-/// A damaged document does not hold up the others: when a batch meets one, the pass goes on one
-/// document at a time, leaves those that cannot be purged, and reports the first of them at its end.
+/// Damage does not hold up the other documents. Rows that cannot be read are passed over. When a batch meets a
+/// damaged document, the pass goes on one document at a time, and leaves those that cannot be purged. It
+/// reports the first damage at its end.
 struct ExpirationPass {
     /// Enough to make a transaction worth its commit, few enough that other writers wait for
     /// hundredths of a second.
@@ -28,13 +29,15 @@ struct ExpirationPass {
         var position: ExpirationKey?
         var limit = Self.batchSize
         var damage: DatabaseError?
-        while try isDue(after: position) {
+        while try isDue(after: position, &damage) {
             try progress.report(WorkProgress(phase: "purging", completed: purged, total: nil))
             do {
                 let (after, size) = (position, limit)
                 let batch = try core.write { context in
                     try context.operation {
-                        try context.purgeExpired(until: now, after: after, limit: size)
+                        try context.purgeExpired(until: now, after: after, limit: size) {
+                            note($0, &damage)
+                        }
                     }
                 }
                 purged += batch.purged
@@ -58,10 +61,19 @@ struct ExpirationPass {
     }
 
     /// Looks before it takes the writer's turn, which is not needed when another process was faster.
-    private func isDue(after position: ExpirationKey?) throws -> Bool {
-        guard let next = try core.read({ try $0.nextExpiration(after: position) }) else {
-            return false
+    private func isDue(after position: ExpirationKey?, _ damage: inout DatabaseError?) throws
+        -> Bool
+    {
+        let next = try core.read { snapshot in
+            try snapshot.nextExpiration(after: position) { note($0, &damage) }
         }
-        return next.time <= now
+        return next.map { $0.time <= now } ?? false
+    }
+
+    /// Keeps the first damage, and logs it: no read fails with that of a row that is passed over.
+    private func note(_ row: DatabaseError, _ damage: inout DatabaseError?) {
+        guard damage == nil else { return }
+        core.log(row)
+        damage = row
     }
 }

@@ -24,7 +24,8 @@ internal import Synchronization
 /// microsecond, and the database only when they have changed.
 ///
 /// A pass that fails (the disk is full, another process writes for long) is tried again after a second,
-/// and then after twice as long each time, up to five minutes.
+/// and then after twice as long each time, up to five minutes. Damage is not tried again: rows that cannot be
+/// read are passed over, and documents that cannot be purged are looked at with the next date.
 ///
 /// ## Invariants
 ///
@@ -33,7 +34,7 @@ internal import Synchronization
 ///
 /// 1. Passes and looks run on `queue`, one at a time.
 /// 2. While something can expire and this is not stopped, the timer is set for the first row behind
-///    the last pass, or a look at it is on its way (`isLooking`).
+///    the last pass that can be read, or a look at it is on its way (`isLooking`).
 /// 3. The database is held while it is open, and let go of by `stop`, which closing calls. The timer's
 ///    closures hold this weakly.
 ///
@@ -81,7 +82,8 @@ package final class ExpirationTimer: Sendable {
         // Closing may have come first, and then only this releases the core.
         guard !core.isClosed else { return stop() }
         do {
-            arm(at: try core.read { try $0.nextExpiration() }?.time)
+            let next = try core.read { try $0.nextExpiration(damage: core.log) }
+            arm(at: next?.time)
         } catch {
             Log.expiration.error(
                 "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
@@ -181,14 +183,16 @@ package final class ExpirationTimer: Sendable {
 
     /// Sets the timer for the first row that the pass at `now` did not look at.
     private func armForNext(_ core: DatabaseCore, after now: ExpirationTime) throws {
-        state.withLock { $0.failures = 0 }
         var next: ExpirationTime?
         try core.read { snapshot in
-            try snapshot.forEachExpiration { key in
+            // The pass has reported them.
+            try snapshot.forEachExpiration(damage: { _ in }) { key in
                 next = key.time > now ? key.time : nil
                 return next == nil
             }
         }
+        // Only now: where even this fails, the next try waits longer than the last.
+        state.withLock { $0.failures = 0 }
         arm(at: next)
     }
 
@@ -273,7 +277,7 @@ package final class ExpirationTimer: Sendable {
         do {
             if let next = try core.read({ try $0.nextExpiration() }) { arm(at: next.time) }
         } catch {
-            // Such as a damaged row, which is logged by now. This tries again after the next commit.
+            // Damage of the file is logged by now. This tries again after the next commit.
             Log.expiration.verbose(
                 "The dates of expiration of the database '\(core.name)' cannot be read: \(error)")
         }

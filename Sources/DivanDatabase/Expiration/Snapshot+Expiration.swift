@@ -6,9 +6,15 @@ internal import DivanStorage
 extension Snapshot {
     /// Calls `body` with each document that expires, the next one first, until it returns false.
     ///
-    /// It begins behind the key `position`, or with nil at the first row.
+    /// - Parameters:
+    ///   - position: The key behind which it begins; nil for the first row.
+    ///   - damage: Gets what is wrong with a row that cannot be read, and passes over it unless it throws.
+    ///   - body: Gets the keys.
+    /// - Throws: `DatabaseError` with code `.corrupted` or `.io`, and what the two functions throw.
     package func forEachExpiration(
-        after position: ExpirationKey? = nil, _ body: (ExpirationKey) throws -> Bool
+        after position: ExpirationKey? = nil,
+        damage: (DatabaseError) throws -> Void = { throw $0 },
+        _ body: (ExpirationKey) throws -> Bool
     ) throws {
         try DatabaseCore.blaming(nil) {
             let cursor = try reader.cursor(in: core.stores.expirations)
@@ -19,21 +25,28 @@ extension Snapshot {
                 try start.map { try cursor.seek(toAtLeast: $0.span) } ?? cursor.seekToFirst()
             while found {
                 var key: ExpirationKey?
-                // With the value, whose checksum covers the key: a time that is damaged must not
-                // let a document expire.
-                try cursor.withRow { bytes, _ in
-                    key = try DatabaseCore.decoding(nil) { try ExpirationKey(bytes) }
+                let failure = try DatabaseCore.damage(nil) {
+                    // With the value, whose checksum covers the key: a time that is damaged must
+                    // not let a document expire.
+                    try cursor.withRow { bytes, _ in
+                        key = try DatabaseCore.decoding(nil) { try ExpirationKey(bytes) }
+                    }
                 }
-                guard let key, try body(key) else { return }
+                if let failure { try damage(failure) }
+                if let key, try !body(key) { return }
                 found = try cursor.next()
             }
         }
     }
 
-    /// The document that expires next; nil when none does.
-    func nextExpiration(after position: ExpirationKey? = nil) throws -> ExpirationKey? {
+    /// The document that expires next, of those whose row can be read; nil when none does.
+    ///
+    /// `damage` gets what is wrong with the rows before it.
+    func nextExpiration(
+        after position: ExpirationKey? = nil, damage: (DatabaseError) -> Void = { _ in }
+    ) throws -> ExpirationKey? {
         var next: ExpirationKey?
-        try forEachExpiration(after: position) { key in
+        try forEachExpiration(after: position, damage: damage) { key in
             next = key
             return false
         }

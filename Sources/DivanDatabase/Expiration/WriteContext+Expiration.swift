@@ -38,13 +38,20 @@ extension WriteContext {
 
     /// Purges the documents of the next rows, up to `limit`, whose time has come.
     ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - position: The row behind which it begins; nil for the first.
+    ///   - limit: How many rows at most.
+    ///   - damage: Gets what is wrong with rows that cannot be read, which are passed over.
     /// - Returns: How many were purged, and the last row that was looked at; nil when none was due.
-    func purgeExpired(until now: ExpirationTime, after position: ExpirationKey?, limit: Int) throws
-        -> (purged: Int, last: ExpirationKey?)
-    {
+    /// - Throws: `DatabaseError` with code `.corrupted` for a document that is damaged, or `.io`.
+    func purgeExpired(
+        until now: ExpirationTime, after position: ExpirationKey?, limit: Int,
+        damage: (DatabaseError) -> Void
+    ) throws -> (purged: Int, last: ExpirationKey?) {
         let (_, snapshot) = try transaction()
         var due: [ExpirationKey] = []
-        try snapshot.forEachExpiration(after: position) { key in
+        try snapshot.forEachExpiration(after: position, damage: damage) { key in
             guard key.time <= now else { return false }
             due.append(key)
             return due.count < limit

@@ -518,15 +518,25 @@ package final class DatabaseCore: Sendable {
         if cause.map({ [.interrupted, .suspended].contains($0.code) }) ?? false {
             return DatabaseError.suspended(name)
         }
-        if let damage = error as? DatabaseError, damage.code == .corrupted {
-            let met = damageMet.wrappingAdd(1, ordering: .relaxed).oldValue
-            if met < Self.damageLogged {
-                Log.storage.error("In the database '\(name)': \(damage.message)")
-            } else if met == Self.damageLogged {
-                Log.storage.error("More damage in the database '\(name)' is not logged.")
-            }
-        }
+        if let damage = error as? DatabaseError, damage.code == .corrupted { log(damage) }
         return error
+    }
+
+    /// Logs damage that was met, unless much was logged already.
+    func log(_ damage: DatabaseError) {
+        let met = damageMet.wrappingAdd(1, ordering: .relaxed).oldValue
+        if met < Self.damageLogged {
+            Log.storage.error("In the database '\(name)': \(damage.message)")
+        } else if met == Self.damageLogged {
+            Log.storage.error("More damage in the database '\(name)' is not logged.")
+        }
+    }
+
+    /// Runs a read that damage must not end; returns the damage that it met, and throws any other error.
+    static func damage(_ id: DocumentID?, _ body: () throws -> Void) throws -> DatabaseError? {
+        do { try blaming(id, body) } catch let error as DatabaseError where error.code == .corrupted
+        { return error }
+        return nil
     }
 
     // The next two run for each row that an index reads, in modules above, where a generic function that is not inlinable

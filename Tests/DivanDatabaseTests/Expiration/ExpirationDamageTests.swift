@@ -5,6 +5,7 @@ import DivanJSON
 import DivanMaintenance
 import DivanModel
 import DivanStorage
+import DivanTestChild
 import DivanTestSupport
 import FoundationEssentials
 import Testing
@@ -27,10 +28,14 @@ import Testing
 
     /// Writes a row of dates that no document has.
     private func addRow(_ key: ExpirationKey, to database: Database) throws {
+        try addRow(key.bytes, to: database)
+    }
+
+    private func addRow(_ key: [UInt8], to database: Database) throws {
         try database.core.write { context in
             let value: [UInt8] = []
             try context.transaction().writer.set(
-                value.span, forKey: key.bytes.span, in: database.core.stores.expirations)
+                value.span, forKey: key.span, in: database.core.stores.expirations)
         }
     }
 
@@ -116,5 +121,51 @@ import Testing
         #expect(try copy.documentsExpiring().map(\.documentID) == ["b", "a"])
         #expect(try copy.documentsExpiring().map(\.date) == [due, later])
         #expect(try copy.problems() == [])
+    }
+
+    @Test func `rows that cannot be read hold up no document`() throws {
+        let database = try makeDatabase()
+        for (id, date) in [("a", due), ("b", due + 1), ("c", later)] {
+            try database.create(DocumentID(id))
+            try database.setExpiration(of: DocumentID(id), at: date)
+        }
+        // Too short to be a time: one before all others, one between `a` and `b`.
+        try addRow([0], to: database)
+        try addRow(key(due, "").bytes.prefix(6) + [0x11], to: database)
+        #expect(code { try database.purgeExpired() } == .corrupted)
+        #expect(try database.allDocuments().map(\.id) == ["c"])
+        #expect(try database.verify().count == 2)
+        // The list would not be whole, so it is refused as any other read of damage.
+        #expect(code { try database.documentsExpiring() } == .corrupted)
+        database.core.expirationTimer.start(database.core)
+        #expect(database.expirationDeadline == later)
+        try database.create("new")
+        try database.setExpiration(of: "new", at: due)
+        try eventually { try !database.contains("new") }
+        eventually { database.expirationDeadline == later }
+    }
+
+    @Test(
+        .enabled(
+            if: TestEngine.isSQLite && !TestEncryption.isOn,
+            "The damage is made for the pages of SQLite's files."))
+    func `a timer that cannot reach its rows waits longer each time`() throws {
+        var database = try makeDatabase()
+        try addRow(key(due, "moonlight"), to: database)
+        database.close()
+        let file = sandbox.url("damaged").appending(path: "data-1/\(TestEngine.mainFile)")
+        var bytes = try Data(contentsOf: file)
+        let row = try #require(bytes.firstRange(of: Data("moonlight".utf8))).lowerBound
+        // The first byte of a page tells what kind of page it is.
+        bytes[row / 4_096 * 4_096] = 0
+        try bytes.write(to: file)
+        database = try sandbox.database("damaged")
+        let now = Date(timeIntervalSince1970: 2_000_000_000)
+        eventually {
+            // Every new clock makes it try again.
+            database.setExpirationClock { now }
+            return database.expirationDeadline.map { $0 >= now + 8 && $0 < later } ?? false
+        }
+        #expect(code { try database.purgeExpired() } == .corrupted)
     }
 }
