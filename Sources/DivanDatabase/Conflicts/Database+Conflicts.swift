@@ -116,7 +116,7 @@ extension Database {
     ///   - resolver: Decides each.
     ///   - progress: Gets reports; throwing stops the work, and what was done by then is kept.
     /// - Returns: How many were resolved, and which were not: the resolver threw, a validation function
-    ///   refused, or what it made cannot be stored.
+    ///   refused, what it made cannot be stored, or the document is damaged.
     /// - Throws: `DatabaseError` as `write(_:)` when the database fails, and what `progress` throws.
     @discardableResult
     public func resolveConflicts(

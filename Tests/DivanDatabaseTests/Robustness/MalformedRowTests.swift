@@ -33,6 +33,14 @@ import Testing
         }
     }
 
+    /// Makes a document in conflict; returns its first leaf.
+    @discardableResult
+    private func makeConflict(_ id: DocumentID) throws -> Document {
+        let first = try database.create(id, ["n": 1])
+        try database.putExistingRevision(id, ["n": 2], history: ["1-0"])
+        return first
+    }
+
     /// Everything that is stored, row by row.
     private func rows() throws -> [String] {
         var rows: [String] = []
@@ -170,13 +178,43 @@ import Testing
 
     @Test func `a resolution that meets damage leaves the conflict`() throws {
         try database.setRevisionBodyLimit(1)
-        let first = try database.create("a", ["n": 1])
-        try database.putExistingRevision("a", ["n": 2], history: ["1-0"])
+        let first = try makeConflict("a")
         let conflict = try #require(try database.conflict(of: "a"))
         // With a depth of 1 the resolution removes the old leaves' rows, of which one is damaged.
         try spoilRevision(first.sequence)
         let before = try rows()
         #expect(code { try database.resolve(conflict, by: .save(["n": 3])) } == .corrupted)
         #expect(try rows() == before)
+    }
+
+    @Test func `damaged documents hold up no resolution of other conflicts`() throws {
+        // More of them than are read at once.
+        let damaged = (100..<220).map { DocumentID("a\($0)") }
+        for id in damaged {
+            try makeConflict(id)
+            try spoil(\.documents, Array(id.text.utf8))
+        }
+        try makeConflict("b")
+        let report = try database.resolveConflicts(with: .keepWinner)
+        #expect(report.resolved == 1)
+        #expect(report.failures.map(\.id) == damaged)
+        #expect(report.failures.allSatisfy { ($0.error as? DatabaseError)?.code == .corrupted })
+        #expect(try database.conflict(of: "b") == nil)
+    }
+
+    @Test func `damage that a resolution meets undoes no resolution of other conflicts`() throws {
+        // With a depth of 1 the resolution removes the old leaves' rows, of which one is damaged.
+        try database.setRevisionBodyLimit(1)
+        for id: DocumentID in ["a", "c"] { try makeConflict(id) }
+        let first = try makeConflict("b")
+        let report = try database.resolveConflicts { conflict in
+            if conflict.id == "b" { try spoilRevision(first.sequence) }
+            return .save(["n": 3])
+        }
+        #expect(report.resolved == 2)
+        #expect(report.failures.map(\.id) == ["b"])
+        #expect((report.failures.first?.error as? DatabaseError)?.code == .corrupted)
+        #expect(try database.existing("c")["n"].int == 3)
+        #expect(try database.conflictCount == 1)
     }
 }
