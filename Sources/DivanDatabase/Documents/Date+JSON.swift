@@ -5,11 +5,13 @@ public import FoundationEssentials
 
 extension Date: JSONConvertible, JSONCodable {
     /// A JSON string: ISO-8601 in UTC with milliseconds.
+    ///
+    /// Dates before the year 0 and after 9999, which its four digits cannot say, are the first and the last that they
+    /// can. A date whose time is not a number is refused where it is encoded or saved.
     public var jsonValue: JSONValue {
         let milliseconds = (timeIntervalSince1970 * 1_000).rounded()
-        // From the year 1 to the year 9999: what four digits can say.
-        let clamped = max(-62_135_596_800_000, min(253_402_300_799_999, milliseconds))
-        return .string(ISO8601.format(millisecondsSince1970: Int64(clamped)))
+        guard !milliseconds.isNaN else { return .double(.nan) }
+        return .date(millisecondsSince1970: Int64(clamping: milliseconds))
     }
 
     /// Reads an ISO-8601 string, with any offset from UTC; nil for anything else.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
 public import DivanJSON
 public import FoundationEssentials
 
@@ -104,10 +105,7 @@ public struct QueryExpression: Sendable {
     public static func boolean(_ value: Bool) -> QueryExpression { .value(.bool(value)) }
 
     /// A date, as documents hold dates: a string in ISO 8601.
-    public static func date(_ value: Date) -> QueryExpression {
-        let milliseconds = (value.timeIntervalSince1970 * 1_000).rounded()
-        return .value(.date(millisecondsSince1970: Int64(clamping: milliseconds)))
-    }
+    public static func date(_ value: Date) -> QueryExpression { .value(value.jsonValue) }
 
     /// A value that is given when the query runs: see ``SelectQuery/parameters``.
     public static func parameter(_ name: String) -> QueryExpression {

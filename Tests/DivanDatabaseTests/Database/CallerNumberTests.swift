@@ -32,6 +32,14 @@ import Testing
         }
     }
 
+    @Test func `an expression of a date whose time is not a number equals no date`() throws {
+        try database.create("epoch", ["d": "1970-01-01T00:00:00.000Z"])
+        let none = QueryExpression.date(Date(timeIntervalSince1970: .nan))
+        let query = QueryBuilder.select(.expression(Meta.id)).from(.database(database))
+            .where(.property("d").equalTo(none))
+        #expect(try query.run().count == 0)
+    }
+
     @Test func `a query of all documents refuses a negative skip or limit in each of its forms`() {
         let forms: [(inout ViewQuery) -> Void] = [
             { _ in }, { $0.keys = ["a", "b"] }, { $0.filter = { _ in true } },

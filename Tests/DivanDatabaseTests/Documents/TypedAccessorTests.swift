@@ -97,6 +97,36 @@ import Testing
     }
 
     @Test(arguments: [
+        (Date.distantPast, "0000-12-30T00:00:00.000Z"),
+        (Date.distantFuture, "4001-01-01T00:00:00.000Z"),
+        (Date(timeIntervalSince1970: -62_167_219_200), "0000-01-01T00:00:00.000Z"),
+    ])
+    func `dates of the far past and future read back as they were`(date: Date, text: String) throws
+    {
+        let document = MutableDocument(id: "a")
+        document.setDate(date, forKey: "d")
+        #expect(document["d"].string == text)
+        #expect(try Database.inMemory().save(document).document.date(forKey: "d") == date)
+    }
+
+    @Test(
+        arguments: [
+            (-1e300, "0000-01-01T00:00:00.000Z"), (-.infinity, "0000-01-01T00:00:00.000Z"),
+            (1e300, "9999-12-31T23:59:59.999Z"), (.infinity, "9999-12-31T23:59:59.999Z"),
+        ] as [(Double, String)])
+    func `a date beyond four digits of a year is the nearest one`(seconds: Double, text: String) {
+        #expect(Date(timeIntervalSince1970: seconds).jsonValue == .string(text))
+    }
+
+    @Test func `a date whose time is not a number is refused`() throws {
+        let none = Date(timeIntervalSince1970: .nan)
+        let document = MutableDocument(id: "a")
+        document.setDate(none, forKey: "d")
+        #expect(code { try Database.inMemory().save(document) } == .invalidDocument)
+        #expect(throws: EncodingError.self) { try JSONValueEncoder().encode([none]) }
+    }
+
+    @Test(arguments: [
         ("2026-11-21T01:02:03Z", 1_795_222_923.0), ("2026-11-21T03:02:03+02:00", 1_795_222_923.0),
         ("2026-11-21T01:02:03.5-00:30", 1_795_224_723.5), ("1969-12-31T23:59:59.999Z", -0.001),
     ])
