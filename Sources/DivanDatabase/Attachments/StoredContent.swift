@@ -14,8 +14,8 @@ struct StoredContent: Sendable {
     var store: UInt32
     /// The content's name in the store; nil when its digest is of a kind that the store does not have.
     var key: AttachmentKey?
-    /// The length once decoded.
-    var length: Int
+    /// The length once decoded; nil where nothing tells it.
+    var length: Int?
     /// How it is coded, and the length of what is stored then.
     var encoding: String?
     var encodedLength: Int?
@@ -29,15 +29,16 @@ struct StoredContent: Sendable {
     /// The bytes that the file must have, where they are known.
     private var fileLength: Int? { encoding == nil ? length : encodedLength }
 
+    /// The bytes that the file has; nil when it is not here.
+    var foundLength: Int? { key.flatMap { AttachmentStores.store(store)?.length(of: $0) } }
+
     // MARK: - Reading
 
     /// Whether the content is here, whole as far as its length tells.
     var isAvailable: Bool {
         if pending != nil { return true }
-        guard let key, let found = AttachmentStores.store(store)?.length(of: key) else {
-            return false
-        }
-        return fileLength.map { $0 == found } ?? true
+        guard let found = foundLength else { return false }
+        return found == fileLength ?? found
     }
 
     /// A reader of all or a part of the decoded content.
@@ -79,14 +80,14 @@ struct StoredContent: Sendable {
     /// All or a part of the decoded content.
     func bytes(_ range: Range<Int>? = nil) throws -> [UInt8] {
         let reader = try makeReader(range)
-        let expected = min((range ?? 0..<length).count, length)
-        var bytes = try reader.read(upTo: max(1, expected))
         // A plain file comes in one piece; decoded content in many.
+        var bytes = try reader.read(upTo: .max)
         while true {
-            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
+            let piece = try reader.read(upTo: .max)
             if piece.isEmpty { break }
             bytes += piece
         }
+        // Of a coding that is not understood, the coded bytes have been read.
         if encoding != nil, range == nil, bytes.count != length {
             throw DatabaseError.attachmentDamaged(label, documentID, revision)
         }

@@ -36,8 +36,8 @@ public struct Blob: Sendable {
     public let properties: JSONObject
     /// The media type; nil when the app or peer that stored it gave none.
     public let contentType: String?
-    /// The length in bytes.
-    public let length: Int
+    /// The length in bytes: what the object says, or else that of the content, or 0 when it is not here.
+    public var length: Int { stored.length ?? stored.foundLength ?? 0 }
     /// The digest of the content: `sha1-` and base64.
     public let digest: String
 
@@ -99,7 +99,6 @@ public struct Blob: Sendable {
         self.properties = properties
         self.contentType = contentType
         self.digest = digest
-        self.length = length
         stored = StoredContent(
             store: 0, key: AttachmentKey(digest: digest), length: length, label: "A blob",
             pending: PendingAttachment(content, contentType: contentType, label: "A blob"))
@@ -113,9 +112,9 @@ public struct Blob: Sendable {
         self.properties = properties
         contentType = properties["content_type"]?.string
         self.digest = digest
-        length = properties["length"]?.int64.flatMap { Int(exactly: $0) } ?? 0
         stored = StoredContent(
-            store: store, key: AttachmentKey(digest: digest), length: length, label: "A blob")
+            store: store, key: AttachmentKey(digest: digest),
+            length: properties["length"]?.int64.flatMap { Int(exactly: $0) }, label: "A blob")
     }
 
     private static func digest(
@@ -150,8 +149,8 @@ public struct Blob: Sendable {
     /// Whether the content must come from elsewhere before a store has it.
     func isLacking(in store: AttachmentStore) -> Bool {
         guard let key = stored.key, origin != store.number else { return false }
-        let found = store.length(of: key)
-        return properties["length"] == nil ? found == nil : found != length
+        guard let found = store.length(of: key) else { return true }
+        return found != stored.length ?? found
     }
 
     /// The content on its way from the database that the blob was read from to another one; nil where it is in none.
@@ -169,7 +168,7 @@ public struct Blob: Sendable {
                 }
             })
         return PendingAttachment(
-            content.expecting(length: length, digest: digest), contentType: contentType,
+            content.expecting(length: stored.length, digest: digest), contentType: contentType,
             label: "A blob")
     }
 

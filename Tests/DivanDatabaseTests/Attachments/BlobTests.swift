@@ -145,4 +145,29 @@ import Testing
         #expect(try database.references() == [])
         #expect(try database.problems() == [])
     }
+
+    @Test(arguments: [nil, "5"] as [JSONValue?])
+    func `a blob whose object tells no length has that of its content`(length: JSONValue?) throws {
+        var object: JSONObject = ["@type": "blob", "digest": .string(Sample.helloDigest)]
+        object["length"] = length
+        try database.create("a", ["photo": .object(object)])
+        let blob = try #require(try database.existing("a").blob(forKey: "photo"))
+        #expect(!blob.isContentAvailable)
+        #expect(blob.length == 0)
+        #expect(database.blob(for: object) == nil)
+        try database.create("b", attachments: ["x": Sample.hello])
+        #expect(blob.isContentAvailable)
+        #expect(blob.length == 5)
+        #expect(try blob.content() == Sample.hello)
+        #expect(try blob.content(in: 1..<2) == Array("e".utf8))
+        #expect(try database.blob(for: object)?.content() == Sample.hello)
+        let other = try sandbox.database("other")
+        let copy = MutableDocument(id: "c")
+        copy["photo"] = blob
+        try other.save(copy)
+        #expect(try other.existing("c").blob(forKey: "photo")?.content() == Sample.hello)
+        #expect(try other.saveBlob(blob).isContentAvailable)
+        #expect(try database.problems() == [])
+        #expect(try other.problems() == [])
+    }
 }
