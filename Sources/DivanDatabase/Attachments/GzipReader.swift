@@ -8,6 +8,9 @@ internal import Synchronization
 /// What lies before the range is decoded and dropped: gzip cannot be entered in the middle. Memory holds
 /// one small piece of the input and what that decodes to.
 ///
+/// Content that decodes to more than its length, or ends before it, is damaged: a peer's stub may tell any length,
+/// and a few kilobytes may decode to gigabytes.
+///
 /// State: guarded by the mutex.
 final class GzipReader: AttachmentReader {
     private struct State: ~Copyable {
@@ -18,6 +21,8 @@ final class GzipReader: AttachmentReader {
         /// Decoded bytes to drop, and to hand out after that.
         var skip: Int
         var left: Int
+        /// The bytes that were decoded so far.
+        var length = 0
         var isInputAtEnd = false
     }
 
@@ -25,11 +30,20 @@ final class GzipReader: AttachmentReader {
     private static let inputSize = 4 * 1_024
 
     private let source: any AttachmentReader
+    private let length: Int?
     private let damage: DatabaseError
     private let state: Mutex<State>
 
-    init(_ source: any AttachmentReader, range: Range<Int>, damage: DatabaseError) {
+    /// - Parameters:
+    ///   - source: The coded bytes.
+    ///   - range: What of the decoded bytes is read.
+    ///   - length: How many decoded bytes there must be; nil where that is not known.
+    ///   - damage: What is thrown where the source is not that.
+    init(
+        _ source: any AttachmentReader, range: Range<Int>, length: Int?, damage: DatabaseError
+    ) {
         self.source = source
+        self.length = length
         self.damage = damage
         state = Mutex(State(skip: range.lowerBound, left: range.count))
     }
@@ -56,13 +70,18 @@ final class GzipReader: AttachmentReader {
         let input = try source.read(upTo: Self.inputSize)
         guard !input.isEmpty else {
             state.isInputAtEnd = true
-            guard state.decoder.isAtEnd else { throw damage }
+            guard state.decoder.isAtEnd, state.length == length ?? state.length else {
+                throw damage
+            }
             return
         }
         var decoded = state.decoded
         var skip = state.skip
+        var total = state.length
         do {
             try state.decoder.decode(input.span) { piece in
+                total += piece.count
+                guard total <= length ?? total else { throw damage }
                 let dropped = min(skip, piece.count)
                 skip -= dropped
                 decoded += piece.dropFirst(dropped)
@@ -70,5 +89,6 @@ final class GzipReader: AttachmentReader {
         } catch { throw damage }
         state.decoded = decoded
         state.skip = skip
+        state.length = total
     }
 }

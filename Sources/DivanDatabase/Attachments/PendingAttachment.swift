@@ -131,6 +131,10 @@ private struct ContentCheck {
         do {
             try decoder.decode(piece.span) { decodedLength += $0.count }
         } catch { throw DatabaseError.attachmentCoding(label, id) }
+        // What decodes to too much is not decoded to its end.
+        if let expected = content.expectedDecodedLength, decodedLength > expected {
+            throw DatabaseError.attachmentLength(label, id, found: nil, declared: expected)
+        }
     }
 
     /// - Returns: What the content decodes to, in bytes.

@@ -67,7 +67,7 @@ struct StoredContent: Sendable {
             return FileReader(file, range: min(range.lowerBound, end)..<end)
         }
         return GzipReader(
-            FileReader(file, range: 0..<end), range: range,
+            FileReader(file, range: 0..<end), range: range, length: length,
             damage: .attachmentDamaged(label, documentID, revision))
     }
 

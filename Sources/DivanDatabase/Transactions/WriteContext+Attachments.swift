@@ -169,12 +169,13 @@ extension WriteContext {
             }
             return stub
         }
-        let declared = stub[stub["encoding"] == nil ? "length" : "encoded_length"]
-        if let declared, declared.int64 != Int64(length) {
+        let member = stub["encoding"] == nil ? "length" : "encoded_length"
+        let declared = stub[member] ?? JSONValue(UInt64(length))
+        guard declared.int64 == Int64(length) else {
             throw DatabaseError.attachmentLength(
                 label, id, found: length, declared: Int(declared.int64 ?? -1))
         }
-        if declared == nil, stub["encoding"] == nil { stub["length"] = JSONValue(UInt64(length)) }
+        stub[member] = declared
         stub["revpos"] = revisionPosition(given, rules)
         return stub
     }

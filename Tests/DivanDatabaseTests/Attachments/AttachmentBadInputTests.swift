@@ -2,6 +2,7 @@
 
 import Divan
 import FoundationEssentials
+import Synchronization
 import Testing
 
 /// Content that is not as declared, files that vanish, disks that are full: nothing is lost or half done.
@@ -66,6 +67,50 @@ import Testing
             code { try save(.bytes(Sample.helloGzip).gzipped(decodedLength: 6)) }
                 == .invalidDocument)
         try expectNothing()
+    }
+
+    /// Gives one piece, and fails when more is asked for.
+    private final class OnePiece: AttachmentReader {
+        private let piece: Mutex<[UInt8]?>
+
+        init(_ piece: [UInt8]) { self.piece = Mutex(piece) }
+
+        func read(upTo count: Int) throws -> [UInt8] {
+            try piece.withLock { piece in
+                defer { piece = nil }
+                guard let piece else { throw Whim() }
+                return piece
+            }
+        }
+    }
+
+    @Test func `gzip is not decoded further than its declared length`() throws {
+        #expect(
+            code {
+                try save(.stream(OnePiece(Sample.helloGzip)).gzipped(decodedLength: 4))
+            } == .invalidDocument)
+        try expectNothing()
+    }
+
+    @Test(arguments: [0, 4, 6])
+    func `stored gzip whose stub tells another length is damage, and nothing of it is read`(
+        _ length: Int
+    ) throws {
+        try database.create("a", attachments: ["x": Sample.helloGzip])
+        let plain = try #require(try database.existing("a").attachment(named: "x"))
+        let stub: JSONObject = [
+            "stub": true, "digest": .string(plain.digest), "encoding": "gzip",
+            "length": .integer(Int64(length)), "revpos": 1,
+        ]
+        try database.putExistingRevision(
+            "b", ["_attachments": ["y": .object(stub)]], history: ["1-b"])
+        let coded = try #require(try database.existing("b").attachment(named: "y"))
+        #expect(coded.encodedLength == Sample.helloGzip.count)
+        #expect(code { try coded.content() } == .corrupted)
+        // What ends too early is known at its end only.
+        guard length < Sample.hello.count else { return }
+        #expect(code { try coded.makeReader().read(upTo: 1) } == .corrupted)
+        #expect(code { try coded.content(in: 0..<1) } == .corrupted)
     }
 
     @Test(arguments: ["", "a\u{0}b", "_", "_x"]) func `names that others do not take are refused`(
