@@ -9,14 +9,14 @@ extension Command {
             name: "export",
             summary: "Write documents to a file or standard output.",
             discussion: """
-                Documents come in the order of their IDs with _id and _rev, so that "divan import" \
-                brings back the same revisions. The contents of attachments and blobs stand in the \
-                documents, as base64. Of a document in conflict the winning revision is written, and \
-                with --conflicts the others follow it. "divan backup" copies what no document holds, \
-                such as dates of expiration.
-                Contents that are not in the database, and those that make a document larger than \
-                "divan import" takes it (176 MB in all), are reported and left out; the exit code is \
-                then 5. A file takes its name when it is whole: an export that fails leaves what \
+                Documents come in the order of their IDs with _id, _rev and _revisions, so that "divan \
+                import" brings back the same revisions. The contents of attachments stand in the \
+                documents, as base64, and those of blobs under _blobs. Of a document in conflict the \
+                winning revision is written, and with --conflicts the others follow it. "divan \
+                backup" copies what no document holds, such as dates of expiration.
+                Contents that are not in the database or damaged, and those that make a document \
+                larger than "divan import" takes it (176 MB in all), are reported and left out; the \
+                exit code is then 5, and "divan import --stubs" takes their documents. A file takes its name when it is whole: an export that fails leaves what \
                 was there before.
                 """,
             arguments: [
@@ -70,13 +70,14 @@ private struct Exporter {
     private let sink: ByteSink
     private let format: ExportFormat
     private let isBody: Bool
-    private let hasStubs: Bool
     private let options: AllDocumentsOptions
     private let bar: ProgressBar
     /// How many records have been written.
     private var records = 0
     /// How many documents have been written.
     private var documents = 0
+    /// How many contents of attachments and blobs were left out.
+    private var leftOut = 0
     /// How many documents have been written without the losing sides of their conflicts.
     private var conflicted = 0
 
@@ -87,7 +88,6 @@ private struct Exporter {
         let arguments = invocation.arguments
         format = try arguments.choice("format", as: ExportFormat.self) ?? .lines
         isBody = arguments.flag("body")
-        hasStubs = arguments.flag("stubs")
         if isBody, arguments.flag("conflicts") {
             throw UsageError(
                 "--conflicts does not go with --body, which leaves out what tells revisions apart.")
@@ -109,16 +109,14 @@ private struct Exporter {
         // Only a plain export writes as many documents as the database counts.
         let isPlain = options.startID == nil && options.endID == nil && !options.includeDeleted
         bar.update(total: isPlain ? min(try database.documentCount, options.limit ?? .max) : nil)
-        var contents = ExportedContents(sink, invocation.interruption) {
-            bar.update()
-        } report: {
-            bar.printAbove($0)
-        }
+        let contents = ExportedContents(
+            sink: sink, interruption: invocation.interruption,
+            isWanted: !invocation.arguments.flag("stubs"), progress: { bar.update() })
         if format == .array { try sink.write("[") }
         try DocumentPages.forEach(in: database, options, interruption: invocation.interruption) {
             row in
             guard let document = row.document else { return }
-            try write(document, row, &contents)
+            guard try write(document, row, contents) else { return }
             documents += 1
             bar.update(completed: documents, count: documents)
         }
@@ -132,52 +130,68 @@ private struct Exporter {
                 "Of \(count) in conflict only the winning revision was written; --conflicts writes all."
             )
         }
-        return contents.leftOut
+        return leftOut
     }
 
     /// Writes a document, and with `--conflicts` its other live leaf revisions behind it.
+    ///
+    /// - Returns: Whether it is still there.
     private mutating func write(
-        _ document: Document, _ row: DocumentRow, _ contents: inout ExportedContents
-    ) throws {
+        _ document: Document, _ row: DocumentRow, _ contents: ExportedContents
+    ) throws -> Bool {
         if row.isConflicted, !options.showConflicts { conflicted += 1 }
-        guard options.showConflicts, row.isConflicted,
-            let tree = try database.revisionTree(of: row.id)
-        else { return try write(document, nil, &contents) }
-        try write(document, tree, &contents)
-        for revision in row.conflictingRevisions where revision != document.revisionID {
+        var checked = try contents.check(document)
+        var tree = try tree(of: document)
+        // Content goes when its revision does, which may have been since the row was read.
+        if checked.isGone, let newer = try database.revisionTree(of: row.id),
+            let winner = newer.winner, winner.id != document.revisionID
+        {
+            guard !winner.isTombstone || options.includeDeleted,
+                let current = try database.document(withID: row.id, revision: winner.id)
+            else { return false }
+            (checked, tree) = (try contents.check(current), newer)
+        }
+        try write(checked, tree, contents)
+        for revision in row.conflictingRevisions where revision != checked.document.revisionID {
             // It is gone where the conflict has been resolved since the row was read.
             guard let other = try database.document(withID: row.id, revision: revision) else {
                 continue
             }
-            try write(other, tree, &contents)
+            try write(contents.check(other), tree, contents)
         }
+        return true
+    }
+
+    /// The tree that has the revision's ancestors; nil where there are none, or where they are not wanted.
+    private func tree(of document: Document) throws -> RevisionTree? {
+        guard !isBody, document.revisionID.generation > 1 || options.showConflicts else {
+            return nil
+        }
+        return try database.revisionTree(of: document.id)
     }
 
     /// Writes a record, with the revision's ancestors where its tree is given.
     private mutating func write(
-        _ document: Document, _ tree: RevisionTree?, _ contents: inout ExportedContents
+        _ checked: ExportedContents.Checked, _ tree: RevisionTree?, _ contents: ExportedContents
     ) throws {
+        for sentence in checked.lacking { bar.printAbove(sentence) }
+        leftOut += checked.lacking.count
+        let document = checked.document
         if format == .array { try sink.write(records == 0 ? "\n" : ",\n") }
         var head = isBody ? [JSONByte.openBrace] : DocumentText.head(document)
         if let revisions = tree?.revisions(of: document.revisionID) {
             DocumentText.append("_revisions", revisions, to: &head)
         }
-        if hasStubs {
-            DocumentText.appendMembers(of: document.body, to: &head)
-            head.append(JSONByte.closeBrace)
-            try sink.write(head)
-        } else {
-            try contents.write(document, after: head)
-        }
+        try contents.write(checked, after: head)
         if format == .lines { try sink.write("\n") }
         records += 1
     }
 }
 
 extension RevisionTree {
-    /// A revision and its ancestors as CouchDB writes them; nil for one that has gone meanwhile.
+    /// A revision and its ancestors as CouchDB writes them; nil for one without ancestors, or that has gone meanwhile.
     fileprivate func revisions(of id: RevisionID) -> JSONValue? {
         let ids = history(of: id).map { JSONValue.string($0.digest) }
-        return ids.isEmpty ? nil : ["start": JSONValue(id.generation), "ids": .array(ids)]
+        return ids.count < 2 ? nil : ["start": JSONValue(id.generation), "ids": .array(ids)]
     }
 }

@@ -3,11 +3,28 @@
 internal import Divan
 internal import DivanJSON
 
-/// Writes one document after the other with the content of its attachments and blobs in place, as base64.
+/// Writes documents with the contents of their attachments and blobs, as base64:
 ///
-/// The content of an attachment goes from its file to the sink piece by piece. A record stays below what `divan import`
-/// takes as one; content beyond that, and content that is not in the database, is left out and reported.
+///     {"_id": …, "_attachments": {"a": {"content_type": …, "data": "aGVsbG8=", …}}, "_blobs": {"sha1-…": "aGVsbG8="}}
+///
+/// Each content is compared with its digest before the first byte of its document is written, so damage is found now and
+/// not by the import that the user hoped for. Content goes from its file to the sink piece by piece. A record stays below
+/// what `divan import` takes as one.
 struct ExportedContents {
+    /// A document and those of its contents that go along.
+    struct Checked {
+        let document: Document
+        /// The attachments, and whether the content of each goes along.
+        fileprivate(set) var attachments: [(attachment: DocumentAttachment, isTaken: Bool)] = []
+        fileprivate(set) var blobs: [Blob] = []
+        /// A sentence for each content that is left out.
+        fileprivate(set) var lacking: [String] = []
+        /// Whether one of them is not in the database.
+        fileprivate(set) var isGone = false
+        /// How much content the record may still take.
+        fileprivate var room = ExportedContents.limit
+    }
+
     /// A multiple of three bytes: so many that only the last piece is padded.
     private static let pieceSize = 192 << 10
     /// What a record may have besides contents, in bytes.
@@ -15,71 +32,109 @@ struct ExportedContents {
     /// The content that one record holds at most, in bytes before it is base64.
     static let limit = (PartialRecord.maximumSize - reserve) / 4 * 3
 
-    private let sink: ByteSink
-    private let interruption: Interruption
+    let sink: ByteSink
+    let interruption: Interruption
+    /// Whether contents are wanted at all.
+    let isWanted: Bool
     /// Is told of each piece.
-    private let progress: () -> Void
-    /// Is told of each content that is left out.
-    private let report: (String) -> Void
-    /// How much content the record may still take.
-    private var room = 0
-    private(set) var leftOut = 0
+    let progress: () -> Void
 
-    init(
-        _ sink: ByteSink, _ interruption: Interruption, progress: @escaping () -> Void,
-        report: @escaping (String) -> Void
-    ) {
-        self.sink = sink
-        self.interruption = interruption
-        self.progress = progress
-        self.report = report
+    // MARK: - Checking
+
+    /// Compares the contents of a document with their digests.
+    ///
+    /// - Throws: `DatabaseError` where a content cannot be read for another reason than that it is damaged or not there.
+    func check(_ document: Document) throws -> Checked {
+        var checked = Checked(document: document)
+        guard isWanted else {
+            checked.attachments = document.attachments.map { ($0, false) }
+            return checked
+        }
+        for attachment in document.attachments {
+            let label = "The attachment \"\(PrintableText.escaping(attachment.name))\""
+            let isTaken = try take(label, attachment.length, &checked) { try attachment.verify() }
+            checked.attachments.append((attachment, isTaken))
+        }
+        for blob in document.storedBlobs {
+            let isTaken = try take("A blob", blob.length, &checked) { try blob.verify() }
+            if isTaken { checked.blobs.append(blob) }
+        }
+        return checked
     }
 
-    /// Writes the members of a document's body behind `head`, and the closing brace.
-    mutating func write(_ document: Document, after head: [UInt8]) throws {
-        room = Self.limit
-        var text = head
-        var rest = try document.bodyWithBlobData { blob in
-            take("A blob", blob.length, isHere: blob.isContentAvailable, document.id)
+    private func take(
+        _ label: String, _ length: Int, _ checked: inout Checked, verify: () throws -> Void
+    ) throws -> Bool {
+        try interruption.check()
+        var reason = "it is too long for a record; \"divan backup\" copies it"
+        if length <= checked.room {
+            do {
+                try verify()
+                checked.room -= length
+                progress()
+                return true
+            } catch let error as DatabaseError where error.code == .attachmentNotFound {
+                checked.isGone = true
+                reason = "its content is not in this database"
+            } catch let error as DatabaseError where error.code == .corrupted {
+                reason = "its content is damaged"
+            }
         }
-        let hasAttachments = rest["_attachments"] != nil
-        if hasAttachments { rest = rest.replacing(["_attachments": JSONValue?.none]) }
-        DocumentText.appendMembers(of: rest, to: &text)
+        let id = PrintableText.escaping(checked.document.id.text)
+        checked.lacking.append("\(label) of \"\(id)\" is left out: \(reason).")
+        return false
+    }
+
+    // MARK: - Writing
+
+    /// Writes the body of a document and its contents behind `head`, and the closing brace.
+    func write(_ checked: Checked, after head: [UInt8]) throws {
+        var text = head
+        var body = checked.document.body
+        let hasAttachments = body["_attachments"] != nil
+        if hasAttachments { body = body.replacing(["_attachments": JSONValue?.none]) }
+        DocumentText.appendMembers(of: body, to: &text)
         if hasAttachments {
-            if text.last != JSONByte.openBrace { text.append(JSONByte.comma) }
-            text += #""_attachments":{"#.utf8
-            try write(document.attachments, of: document.id, &text)
+            DocumentText.append("_attachments", .object([:]), to: &text)
+            text.removeLast()
+            for (attachment, isTaken) in checked.attachments {
+                try write(attachment, isTaken, &text)
+            }
+            text.append(JSONByte.closeBrace)
+        }
+        if !checked.blobs.isEmpty {
+            DocumentText.append("_blobs", .object([:]), to: &text)
+            text.removeLast()
+            for blob in checked.blobs {
+                DocumentText.append(blob.digest, "", to: &text)
+                try write(blob.makeReader(), &text)
+            }
             text.append(JSONByte.closeBrace)
         }
         text.append(JSONByte.closeBrace)
         try sink.write(text)
     }
 
-    private mutating func write(
-        _ attachments: [DocumentAttachment], of id: DocumentID, _ text: inout [UInt8]
+    private func write(
+        _ attachment: DocumentAttachment, _ isTaken: Bool, _ text: inout [UInt8]
     ) throws {
-        for attachment in attachments {
-            var entry = attachment.metadata
-            entry["encoding"] = nil
-            entry["encoded_length"] = nil
-            let label = "The attachment \"\(PrintableText.escaping(attachment.name))\""
-            let isHere = attachment.isContentAvailable
-            guard take(label, attachment.length, isHere: isHere, id) else {
-                DocumentText.append(attachment.name, .object(entry), to: &text)
-                continue
-            }
-            entry["stub"] = nil
-            // The digest is of the stored bytes, which these are not when they are coded.
-            if attachment.encoding != nil { entry["digest"] = nil }
-            DocumentText.append(attachment.name, .object(entry), to: &text)
-            text.removeLast()
-            text += (entry.isEmpty ? #""data":""# : #","data":""#).utf8
-            try write(attachment.makeReader(), &text)
-            text += #""}"#.utf8
+        var entry = attachment.metadata
+        guard isTaken else {
+            return DocumentText.append(attachment.name, .object(entry), to: &text)
         }
+        for key in ["stub", "encoding", "encoded_length"] { entry[key] = nil }
+        // The digest is of the stored bytes, which these are not when they are coded.
+        if attachment.encoding != nil { entry["digest"] = nil }
+        DocumentText.append(attachment.name, .object(entry), to: &text)
+        text.removeLast()
+        DocumentText.append("data", "", to: &text)
+        try write(attachment.makeReader(), &text)
+        text.append(JSONByte.closeBrace)
     }
 
+    /// Writes content into the empty string that ends the text.
     private func write(_ reader: any AttachmentReader, _ text: inout [UInt8]) throws {
+        text.removeLast()
         var piece: [UInt8] = []
         while true {
             try interruption.check()
@@ -87,28 +142,12 @@ struct ExportedContents {
             piece += read
             guard piece.count == Self.pieceSize || read.isEmpty else { continue }
             Base64.append(piece, to: &text)
-            if read.isEmpty { return }
+            if read.isEmpty { break }
             piece.removeAll(keepingCapacity: true)
             try sink.write(text)
             text.removeAll(keepingCapacity: true)
             progress()
         }
-    }
-
-    /// Whether a content goes along; where it does not, that is reported.
-    private mutating func take(_ label: String, _ length: Int, isHere: Bool, _ id: DocumentID)
-        -> Bool
-    {
-        if isHere, length <= room {
-            room -= length
-            return true
-        }
-        let reason =
-            isHere
-            ? "it is too long for a record; \"divan backup\" copies it"
-            : "its content is not in this database"
-        leftOut += 1
-        report("\(label) of \"\(PrintableText.escaping(id.text))\" is left out: \(reason).")
-        return false
+        text.append(JSONByte.quote)
     }
 }

@@ -15,9 +15,12 @@ extension Command {
                 It is read as a stream, so it may be of any length.
                 A record with a _rev is stored as that very revision, with the ancestors in its \
                 _revisions. Any other becomes a new document, and if its ID exists already it is a \
-                bad record, unless --update is given.
-                Attachments are imported where their content is in the record, as base64: what CouchDB \
-                answers with attachments=true. Without their content they make it a bad record.
+                bad record, unless --update is given. So does one that --set or --drop-attachments \
+                changes, since it is no longer that revision.
+                Attachments are imported where their content is in the record, as base64: what "divan \
+                export" writes, and what CouchDB answers with attachments=true. Without their content \
+                they make it a bad record; --stubs takes them so, to be fetched by a replication, \
+                perhaps.
                 Bad records are reported with their line and number and left out; the exit code is \
                 then 6. What was imported before an error or Control-C stays.
                 """,
@@ -41,6 +44,7 @@ extension Command {
                 .flag("update", "u", "Replace documents that exist."),
                 .flag("new-revisions", nil, "Ignore _rev and make revisions of our own."),
                 .flag("drop-attachments", nil, "Leave attachments out."),
+                .flag("stubs", nil, "Take attachments without their content, too."),
                 .flag("strict", nil, "Stop at the first bad record."),
             ],
             examples: [

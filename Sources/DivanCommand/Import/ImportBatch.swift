@@ -49,7 +49,7 @@ struct ImportBatch {
             var outcome = Outcome()
             for (document, location) in documents {
                 do {
-                    if try document.store(in: transaction, replacing: rules.replaces) {
+                    if try document.store(in: transaction, by: rules) {
                         outcome.stored += 1
                     } else {
                         outcome.unchanged += 1
@@ -67,29 +67,30 @@ struct ImportBatch {
 extension ImportedDocument {
     /// Stores the document; false if there was nothing to do.
     fileprivate func store(
-        in transaction: borrowing WriteTransaction, replacing: Bool
+        in transaction: borrowing WriteTransaction, by rules: ImportRules
     ) throws -> Bool {
         switch self {
         case .nothing:
             return false
-        case .revision(let id, let history, let isDeleted, let body):
+        case .revision(let id, let history, let isDeleted, let body, let blobs):
             var content = try RevisionContent(
                 given: body, isDeleted: isDeleted, claims: .verified, id: id)
-            try content.takeBlobData(of: id)
-            return try transaction.putExistingRevision(id, content, history: history)
+            content.add(blobs)
+            return try transaction.putExistingRevision(
+                id, content, history: history, isDeferring: rules.keepsStubs)
         case .deletion(let id):
             guard try transaction.document(withID: id) != nil else { return false }
             _ = try transaction.delete(id)
             return true
-        case .attached(let id, let properties):
-            let current = replacing ? try transaction.document(withID: id) : nil
+        case .attached(let id, let properties, let blobs):
+            let current = rules.replaces ? try transaction.document(withID: id) : nil
             var content = try WriteTransaction.content(id, properties, false, [:], .passedOver)
-            try content.takeBlobData(of: id)
+            content.add(blobs)
             _ = try transaction.put(
                 id, content, parent: current?.revisionID, allowConflict: false)
             return true
         case .edit(let document, let body):
-            guard replacing, let current = try transaction.document(withID: document.id) else {
+            guard rules.replaces, let current = try transaction.document(withID: document.id) else {
                 _ = try transaction.save(document)
                 return true
             }

@@ -14,6 +14,8 @@ struct ImportRules: Sendable {
     /// Whether `_rev` is ignored, so that every document becomes a new edit of this database.
     var makesNewRevisions = false
     var dropsAttachments = false
+    /// Whether attachments may come without their content.
+    var keepsStubs = false
 
     init() {}
 
@@ -24,6 +26,10 @@ struct ImportRules: Sendable {
         replaces = arguments.flag("update")
         makesNewRevisions = arguments.flag("new-revisions")
         dropsAttachments = arguments.flag("drop-attachments")
+        keepsStubs = arguments.flag("stubs")
+        if dropsAttachments, keepsStubs {
+            throw UsageError("--stubs and --drop-attachments do not go together.")
+        }
     }
 }
 
@@ -32,9 +38,10 @@ enum ImportedDocument: Sendable {
     /// A new document, or a new revision of one.
     case edit(MutableDocument, body: PackedValue)
     /// The same with attachments or blobs whose content stands in the record.
-    case attached(id: DocumentID, properties: JSONObject)
-    /// A revision with the ID it has elsewhere, perhaps with attachments.
-    case revision(id: DocumentID, history: [RevisionID], isDeleted: Bool, body: PackedValue)
+    case attached(id: DocumentID, properties: JSONObject, blobs: [Blob])
+    /// A revision with the ID it has elsewhere, perhaps with attachments and blobs.
+    case revision(
+        id: DocumentID, history: [RevisionID], isDeleted: Bool, body: PackedValue, blobs: [Blob])
     /// A tombstone without a revision: the document is to be deleted here.
     case deletion(id: DocumentID)
     /// A row about a document that was deleted, which has nothing to store.

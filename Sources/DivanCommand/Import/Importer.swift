@@ -33,7 +33,7 @@ struct Importer {
     private let database: Database
     private let source: InputSource
     private let layout: ImportLayout
-    private let reader: RecordReader
+    private var reader: RecordReader
     private let isStrict: Bool
     private let interruption: Interruption
     private let bar: ProgressBar

@@ -11,14 +11,21 @@ struct RecordReader: Sendable {
     let rules: ImportRules
     /// Whether a record is a row around a document.
     let mayBeRows: Bool
+    /// Whether a line of a continuous feed has come.
+    private var isInFeed = false
 
     /// The properties that say something about a document and are no part of it.
     private static let metadataKeys = [
         "_id", "_rev", "_deleted", "_revisions", "_revs_info", "_conflicts", "_deleted_conflicts",
-        "_local_seq",
+        "_local_seq", "_blobs",
     ]
 
-    func read(_ record: Span<UInt8>) throws -> ImportedDocument {
+    init(rules: ImportRules, mayBeRows: Bool) {
+        self.rules = rules
+        self.mayBeRows = mayBeRows
+    }
+
+    mutating func read(_ record: Span<UInt8>) throws -> ImportedDocument {
         let packed: PackedValue
         do {
             packed = try PackedValue(parsing: record)
@@ -28,12 +35,21 @@ struct RecordReader: Sendable {
         guard packed.kind == .object else {
             throw RecordProblem("not an object, which a document is.")
         }
-        if mayBeRows, packed["_id"] == nil { return try readRow(packed) }
-        return try read(packed)
+        guard packed["_id"] == nil else { return try read(packed) }
+        if Self.isOfFeed(packed) { isInFeed = true }
+        return try mayBeRows || isInFeed ? readRow(packed) : read(packed)
+    }
+
+    /// Whether a record is a line of a continuous feed, which looks like JSON lines.
+    private static func isOfFeed(_ record: PackedValue) -> Bool {
+        record["seq"] != nil && record["id"]?.kind == .string
+            && record["changes"]?.kind == .array
     }
 
     /// Takes the document out of a row of `_all_docs` or `_changes`.
     private func readRow(_ row: PackedValue) throws -> ImportedDocument {
+        // The end of a feed.
+        if row["last_seq"] != nil, row["doc"] == nil { return .nothing }
         if let document = row["doc"], document.kind == .object {
             // A value of its own: a part of a packed value is not one.
             let document = PackedValue(document.jsonValue())
@@ -49,11 +65,12 @@ struct RecordReader: Sendable {
 
     private func read(_ packed: PackedValue) throws -> ImportedDocument {
         let hasAttachments = packed["_attachments"] != nil
-        let hasBlobs = packed.hasBlobData
         let id = try documentID(packed)
-        if !rules.dropsAttachments { try checkAttachments(packed["_attachments"], of: id) }
+        if !rules.dropsAttachments, !rules.keepsStubs {
+            try checkAttachments(packed["_attachments"], of: id)
+        }
         let isPlain =
-            rules.additions.isEmpty && !hasAttachments && !hasBlobs
+            rules.additions.isEmpty && !hasAttachments
             && !Self.metadataKeys.contains { packed[$0] != nil }
         if isPlain {
             let document = try MutableDocument(body: packed, id: id)
@@ -62,16 +79,21 @@ struct RecordReader: Sendable {
         let properties = properties(packed)
         let body = PackedValue(.object(properties))
         let isDeleted = packed["_deleted"]?.bool ?? false
-        if !rules.makesNewRevisions, let history = try history(packed) {
+        let blobs = try blobs(packed)
+        // With other properties or without its attachments it is not the revision that its _rev names.
+        let isChanged = !rules.additions.isEmpty || (rules.dropsAttachments && hasAttachments)
+        if !rules.makesNewRevisions, !isChanged, let history = try history(packed) {
             guard let id else { throw RecordProblem("has a _rev and no _id.") }
-            return .revision(id: id, history: history, isDeleted: isDeleted, body: body)
+            return .revision(
+                id: id, history: history, isDeleted: isDeleted, body: body, blobs: blobs)
         }
         if isDeleted {
             guard let id else { throw RecordProblem("is deleted and has no _id.") }
             return .deletion(id: id)
         }
-        if properties["_attachments"] != nil || hasBlobs {
-            return .attached(id: id ?? MutableDocument().id, properties: properties)
+        if properties["_attachments"] != nil || !blobs.isEmpty {
+            return .attached(
+                id: id ?? MutableDocument().id, properties: properties, blobs: blobs)
         }
         return .edit(MutableDocument(properties, id: id), body: body)
     }
@@ -84,8 +106,23 @@ struct RecordReader: Sendable {
             guard entry["data"] == nil else { return }
             throw RecordProblem(
                 "the attachment \"\(PrintableText.escaping(name))\" of \(owner) has no content: dump with "
-                    + "attachments=true, or leave attachments out by --drop-attachments.")
+                    + "attachments=true, take it without by --stubs, or leave attachments out by "
+                    + "--drop-attachments.")
         }
+    }
+
+    /// The contents of blobs that `divan export` writes, under their digests.
+    private func blobs(_ packed: PackedValue) throws -> [Blob] {
+        var blobs: [Blob] = []
+        try packed["_blobs"]?.forEachProperty { digest, data in
+            let blob = data.base64Bytes.map { Blob(contentType: nil, $0) }
+            guard let blob, blob.digest.hasSameBytes(as: digest) else {
+                throw RecordProblem(
+                    "has a content under _blobs that is not base64, or not the one of its digest.")
+            }
+            blobs.append(blob)
+        }
+        return blobs
     }
 
     private func properties(_ packed: PackedValue) -> JSONObject {

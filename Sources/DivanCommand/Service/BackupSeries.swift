@@ -13,7 +13,8 @@ internal import FoundationEssentials
 ///
 /// ## Invariants
 /// 1. A folder that is named by a time is whole: it got that name when all of it was written and, if asked for, verified.
-/// 2. The oldest go after that, and never so that fewer than the wanted number stay.
+/// 2. The oldest go after that, and never so that fewer than the wanted number of backups stay of any database: the folder may
+///    have those of several, or a database may have been deleted since.
 /// 3. Nothing else in the folder is touched.
 struct BackupSeries {
     /// The path of the folder.
@@ -55,7 +56,7 @@ struct BackupSeries {
                 try? Files.remove(part)
                 throw error
             }
-            let old = try backups.dropLast(count).map { folder + "/" + $0 }
+            let old = try superfluous.map { folder + "/" + $0 }
             // What goes loses its name first, so that a half of it is never taken for a whole one.
             for path in old { try Files.rename(path, to: path + Self.partMark) }
             try Files.synchroniseDirectory(folder)
@@ -76,11 +77,29 @@ struct BackupSeries {
     /// Whether a backup has a database. Then one that has none comes of a disk that is missing rather than of a new server.
     var hasDatabases: Bool {
         get throws(SystemError) {
-            for name in try backups
-            where try Files.list(folder + "/" + name).contains(where: {
-                $0.hasByteSuffix(".divan")
-            }) { return true }
+            for name in try backups where try !databases(in: name).isEmpty { return true }
             return false
+        }
+    }
+
+    private func databases(in name: String) throws(SystemError) -> [String] {
+        try Files.list(folder + "/" + name).filter { $0.hasByteSuffix(".divan") }
+    }
+
+    /// The names of the backups that may go: of each database in them there are as many newer ones as are wanted.
+    private var superfluous: [String] {
+        get throws(SystemError) {
+            var newer: NameMap<Int> = [:]
+            var found: [String] = []
+            var kept = 0
+            for name in try backups.reversed() {
+                let databases = try databases(in: name)
+                let isSuperfluous =
+                    kept >= count && databases.allSatisfy { newer[$0] ?? 0 >= count }
+                if isSuperfluous { found.append(name) } else { kept += 1 }
+                for database in databases { newer[database] = (newer[database] ?? 0) + 1 }
+            }
+            return found.reversed()
         }
     }
 

@@ -104,10 +104,10 @@ struct StoredContent: Sendable {
 
     /// Reads the stored bytes and compares their digest.
     func verify() throws {
-        guard pending == nil, let key else { return }
+        guard pending == nil else { return }
         let (file, length) = try openStored()
         guard
-            let store = AttachmentStores.store(store),
+            let key, let store = AttachmentStores.store(store),
             try KeyCheck(key, by: store.digest)
                 .isContent(FileReader(file, range: 0..<length))
         else { throw DatabaseError.attachmentDamaged(label, documentID, revision) }

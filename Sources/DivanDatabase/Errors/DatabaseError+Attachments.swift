@@ -109,13 +109,6 @@ extension DatabaseError {
                 + "new one from its source.", underlying: cause)
     }
 
-    static func blobData(_ id: DocumentID) -> DatabaseError {
-        DatabaseError(
-            .invalidDocument,
-            "Document '\(id)' has a blob whose data is not base64, or not the content that its digest and "
-                + "length name; give the content as it is, or leave both out.", documentID: id)
-    }
-
     /// A document of another database, which is closed, with a blob that this one does not know.
     static func blobUnknown(_ id: DocumentID) -> DatabaseError {
         DatabaseError(

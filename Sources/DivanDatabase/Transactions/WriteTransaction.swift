@@ -195,9 +195,10 @@ public struct WriteTransaction: ~Copyable {
         return try putExistingRevision(id, content, history: history)
     }
 
-    /// Stores a revision made elsewhere from content that is made already.
+    /// Stores a revision made elsewhere from content that is made already; `isDeferring` as in ``ExistingRevision``.
     package func putExistingRevision(
-        _ id: DocumentID, _ content: RevisionContent, history: [RevisionID]
+        _ id: DocumentID, _ content: RevisionContent, history: [RevisionID],
+        isDeferring: Bool = false
     ) throws -> Bool {
         let id = try id.checked()
         let checked: RevisionHistory
@@ -206,7 +207,7 @@ public struct WriteTransaction: ~Copyable {
             throw DatabaseError.invalidRevision(wrong, of: id, error)
         }
         return try context.operation {
-            try context.putExisting(id, checked, content)
+            try context.putExisting(id, checked, content, isDeferring: isDeferring)
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanTestSupport
 import Foundation
 import Testing
 
@@ -41,18 +42,22 @@ import Testing
         }
     }
 
+    /// A blob of five bytes, and its content as an export writes it.
+    private static let blob =
+        #"{"@type":"blob","content_type":"text/plain","digest":"sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=","length":5}"#
+    private static let blobs = #""_blobs":{"sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=":"aGVsbG8="}"#
+
     @Test func `the contents of blobs come along, wherever they stand`() throws {
-        let blob = #"{"@type":"blob","content_type":"text/plain","data":"aGVsbG8="}"#
         let records = """
-            {"_id":"a","photo":\(blob)}
-            {"_id":"b","list":[1,{"x":\(blob)}],"_attachments":{"t":{"data":"aGVsbG8="}}}
+            {"_id":"a","photo":\(Self.blob),\(Self.blobs)}
+            {"_id":"b","list":[1,{"x":\(Self.blob)}],"_attachments":{"t":{"data":"aGVsbG8="}},\(Self.blobs)}
             """
         #expect(try tool.run("import", "db", input: records).status == 0)
-        #expect(try !tool.run("cat", "db").out.contains("data"))
+        #expect(try !tool.run("cat", "db").out.contains("_blobs"))
         _ = try copy()
         let exported = try tool.read("out")
-        #expect(exported.components(separatedBy: #""data":"aGVsbG8=""#).count == 4)
-        #expect(exported.contains(#""digest":"sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=","length":5"#))
+        #expect(exported.components(separatedBy: Self.blobs).count == 3)
+        #expect(exported.components(separatedBy: #""data":"aGVsbG8=""#).count == 2)
         #expect(try tool.run("export", "copy").out == exported)
         #expect(try tool.run("verify", "copy").status == 0)
         // As new edits, too.
@@ -61,20 +66,88 @@ import Testing
             try tool.run("export", "new", "--body").out == tool.run("export", "db", "--body").out)
     }
 
-    @Test func `a blob whose content is not what it says is a bad record`() throws {
+    @Test func `a content of a blob that is not what it says is a bad record`() throws {
         let records = """
-            {"_id":"a","p":{"@type":"blob","data":"%%%"}}
-            {"_id":"b","p":{"@type":"blob","data":"aGVsbG8=","digest":"sha1-AAAAAAAAAAAAAAAAAAAAAAAAAAA="}}
-            {"_id":"c","_rev":"1-c","p":{"@type":"blob","data":"aGVsbG8=","length":4}}
-            {"_id":"d","_rev":"1-d","p":{"@type":"blob","data":7}}
-            {"_id":"e","p":{"@type":"other","data":7}}
+            {"_id":"a","p":\(Self.blob),"_blobs":{"sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=":"%%%"}}
+            {"_id":"b","p":\(Self.blob),"_blobs":{"sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=":"aGVsbG9v"}}
+            {"_id":"c","_rev":"1-c","_blobs":{"x":"aGVsbG8="}}
+            {"_id":"d","_rev":"1-d","_blobs":{"x":7}}
+            {"_id":"e","_rev":"1-e","unused":true,\(Self.blobs)}
             """
         let result = try tool.run("import", "db", input: records)
         #expect(result.status == 6)
-        #expect(
-            result.err.contains("record 3: Document 'c' has a blob whose data is not base64, or"))
+        #expect(result.err.contains("record 3: has a content under _blobs that is not base64, or"))
         #expect(result.err.hasSuffix("4 bad records left out.\n"))
         #expect(try tool.run("ls", "db").lines == ["e"])
+    }
+
+    @Test func `objects that look like blobs come back as they are`() throws {
+        for (number, object) in [
+            #"{"@type":"blob","data":"aGVsbG8="}"#, #"{"@type":"blob","data":7}"#,
+            #"{"@type":"blob","data":"no base64","digest":"x","length":-1}"#, Self.blob,
+        ].enumerated() {
+            try tool.run("put", "db", "d\(number)", #"{"x":\#(object)}"#)
+        }
+        let export = try tool.run("export", "db", "out")
+        // The last one's content was never here.
+        #expect(export.status == 5 && export.err.hasSuffix("2 contents were left out.\n"))
+        #expect(try tool.run("import", "copy", "out", "--create").status == 0)
+        #expect(try tool.run("cat", "copy").out == tool.run("cat", "db").out)
+    }
+
+    @Test func `a second export brings edits and deletions to where the first one was imported`()
+        throws
+    {
+        for id in ["a", "b", "c"] { try tool.run("put", "db", id, #"{"v":1}"#) }
+        _ = try copy()
+        try tool.run("rm", "db", "a")
+        for _ in 0..<3 { try tool.run("edit", "db", "b", "--set", "v=2") }
+        #expect(try tool.run("export", "db", "out", "--deleted").status == 0)
+        let again = try tool.run("import", "copy", "out")
+        #expect(again.err.contains("; 1 unchanged"))
+        #expect(try tool.run("get", "copy", "a").status == 3)
+        #expect(try tool.run("conflicts", "copy").out == "")
+        #expect(try tool.run("tree", "copy", "b").out == tool.run("tree", "db", "b").out)
+    }
+
+    @Test func `damaged content is named and left out`() throws {
+        try tool.run("put", "db", "n", #"{"v":1}"#)
+        try tool.write("the content of it", to: "a")
+        try tool.run("attach", "db", "n", "a")
+        let file = try contentFile(ofLength: "the content of it".utf8.count)
+        try Data("THE CONTENT OF IT".utf8).write(to: file)
+        let export = try tool.run("export", "db", "out")
+        #expect(export.status == 5)
+        #expect(
+            export.err.contains(
+                #"The attachment "a" of "n" is left out: its content is damaged."#))
+        #expect(try tool.run("import", "copy", "out", "--create").status == 6)
+        #expect(try tool.run("import", "copy", "out", "--stubs").status == 0)
+        #expect(try tool.run("get", "copy", "n").out == tool.run("get", "db", "n").out)
+    }
+
+    @Test func `content that goes while an export waits goes with its revision`() throws {
+        let text = String(repeating: "x", count: 100_000)
+        for number in 10..<20 {
+            try tool.write(text + "\(number)", to: "a")
+            try tool.run("put", "db", "d\(number)", "{}")
+            try tool.run("attach", "db", "d\(number)", "a")
+        }
+        let command = """
+            (\(TestTool.executable.path) export db 2>err; echo $? >status) |
+            (while [ ! -e go ]; do sleep 0.05; done; cat) >out
+            """
+        let shell = try ChildProcess("/bin/sh", ["-c", command], in: tool.directory.path)
+        // Its reader takes nothing, so the export waits after the first documents, and has read all of them.
+        Thread.sleep(forTimeInterval: 1)
+        try tool.run("detach", "db", "d18", "a")
+        try tool.run("rm", "db", "d19")
+        try tool.run("compact", "db")
+        try tool.write("", to: "go")
+        #expect(shell.wait() == 0)
+        #expect(try tool.read("status") == "0\n", "\(try tool.read("err"))")
+        #expect(try tool.run("import", "copy", "out", "--create").status == 0)
+        #expect(try tool.run("cat", "copy").out == tool.run("cat", "db").out)
     }
 
     @Test func `the losing sides of conflicts come along when that is asked for`() throws {
@@ -113,7 +186,8 @@ import Testing
         let stubs = try tool.run("export", "db", "--stubs")
         #expect(stubs.status == 0)
         #expect(!stubs.out.contains("data"))
-        try removeContent(ofLength: "the content of gone".utf8.count)
+        try FileManager.default.removeItem(
+            at: contentFile(ofLength: "the content of gone".utf8.count))
         let export = try tool.run("export", "db", "out")
         #expect(export.status == 5)
         #expect(
@@ -121,17 +195,24 @@ import Testing
                 #"The attachment "gone" of "n" is left out: its content is not in this database."#))
         #expect(export.err.hasSuffix("One content was left out.\n"))
         #expect(try tool.read("out").components(separatedBy: #""data":""#).count == 2)
-        #expect(try tool.run("import", "copy", "out", "--create").status == 6)
+        let refused = try tool.run("import", "copy", "out", "--create")
+        #expect(refused.status == 6 && refused.err.contains("take it without by --stubs"))
+        #expect(try tool.run("import", "copy", "out", "--stubs").status == 0)
+        #expect(try tool.run("attachment", "get", "copy", "n", "here").out == "the content of here")
+        #expect(
+            try tool.run("attachment", "ls", "copy", "n").lines.first?.hasSuffix("not here") == true)
+        #expect(
+            try tool.run("import", "other", "out", "--stubs", "--drop-attachments").status == 2)
     }
 
-    /// Removes the file of one content of the database.
-    private func removeContent(ofLength length: Int) throws {
+    /// The file of one content of the database.
+    private func contentFile(ofLength length: Int) throws -> URL {
         let folder = try #require(FileManager.default.enumerator(atPath: tool.path("db.divan")))
         for case let path as String in folder where path.contains("attachments/") {
             let file = tool.path("db.divan/\(path)")
             let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
-            if size == length { return try FileManager.default.removeItem(atPath: file) }
+            if size == length { return URL(filePath: file) }
         }
-        Issue.record("There is no such content.")
+        throw CocoaError(.fileNoSuchFile)
     }
 }

@@ -24,6 +24,24 @@ import Testing
 
     private var backups: [String] { get throws { try names().filter(BackupSeries.isTime) } }
 
+    @Test func `of each database in a folder the newest backups stay`() throws {
+        for round in 0..<3 {
+            for database in ["data/a", "data/b"] {
+                let result = try tool.run("backup", database, "saved", "--keep", "1")
+                #expect(result.status == 0, "\(result.err)")
+                #expect(result.err.contains("; 1 old backup went") == (round >= 1))
+            }
+            let kept = try backups.map { try names("saved/\($0)") }
+            #expect(kept.map(\.count) == [1, 1])
+            #expect(kept.flatMap { $0 } == ["a.divan", "b.divan"])
+        }
+        // One of both makes the others superfluous, and one of one not that of both.
+        try tool.run("backup", "data", "saved", "--keep", "1")
+        #expect(try backups.count == 1)
+        try tool.run("backup", "data/a", "saved", "--keep", "1")
+        #expect(try backups.count == 2)
+    }
+
     @Test func `a directory is backed up whole while it is served, and the oldest backups go`()
         throws
     {

@@ -48,6 +48,53 @@ import Testing
                 == "target")
     }
 
+    @Test func `a link that leads to nothing yet stays, and the file is made`() throws {
+        try FileManager.default.createDirectory(
+            atPath: tool.path("far"), withIntermediateDirectories: false)
+        for (name, target) in [("one", "far/one"), ("two", "one"), ("three", tool.path("far/x"))] {
+            try FileManager.default.createSymbolicLink(
+                atPath: tool.path(name), withDestinationPath: target)
+        }
+        try OutputFile.write("new", to: tool.path("two"))
+        try OutputFile.write("other", to: tool.path("three"))
+        #expect(try tool.read("far/one") == "new")
+        #expect(try tool.read("far/x") == "other")
+        #expect(try names == ["far", "one", "three", "two"])
+        #expect(try tool.read("two") == "new")
+    }
+
+    @Test func `a file that is replaced keeps its permissions`() throws {
+        try tool.write("old", to: "out")
+        for mode in [0o600, 0o640] {
+            #expect(chmod(tool.path("out"), mode_t(mode)) == 0)
+            try OutputFile.write("new", to: tool.path("out"))
+            let attributes = try FileManager.default.attributesOfItem(atPath: tool.path("out"))
+            #expect(attributes[.posixPermissions] as? Int == mode)
+        }
+    }
+
+    @Test func `what the process was started with is written to, not replaced`() throws {
+        try tool.run("create", "db")
+        try tool.run("put", "db", "n", "{}")
+        for path in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+            try tool.write("before\n", to: "all")
+            let command =
+                "(\(TestTool.executable.path) export db \(path) -q; echo after) >>all 2>&1"
+            let shell = try ChildProcess("/bin/sh", ["-c", command], in: tool.directory.path)
+            #expect(shell.wait() == 0)
+            let lines = try tool.read("all").split(separator: "\n")
+            #expect(lines.count == 3 && lines.first == "before" && lines.last == "after")
+        }
+    }
+
+    @Test func `a directory is refused as one`() throws {
+        let error = #expect(throws: CommandFailure.self) {
+            try OutputFile(tool.directory.path)
+        }
+        #expect(error?.message.hasSuffix("it is a directory.") == true)
+        #expect(try names == [])
+    }
+
     @Test func `a pipe is written as it is`() throws {
         let path = tool.path("pipe")
         #expect(mkfifo(path, 0o600) == 0)
