@@ -93,7 +93,7 @@ extension Call {
     /// - Returns: The change; a document of a system database may be another one than was sent.
     /// - Throws: `HTTPFailure` 401 or 403 where the user may not, 409 where a user edits another revision than the current
     ///   one of the own account, 400 or 501 for a design document that is none or asks for what nothing runs, 400 for a name
-    ///   that no attachment may have, 507 where the disk is too full for edits.
+    ///   that no attachment may have, or a mark that administrators alone may bring, 507 where the disk is too full for edits.
     func permitted(_ id: DocumentID, _ received: ReceivedDocument, _ kind: ChangeKind) throws
         -> ReceivedDocument
     {
@@ -101,6 +101,8 @@ extension Call {
         let change = try prepared(id, received, kind)
         try checkWriting(id, change, isNew: kind != .arrival)
         try checkStubs(id, change, kind)
+        // An edit has it only where the revision below it has.
+        if kind == .arrival, !user.isAdmin { try change.checkRemoval() }
         if case .edit(let base) = kind {
             try change.checkAttachmentNames { try base.flatMap { try known(id, $0) } }
             try checkPartition(id, change)

@@ -115,6 +115,16 @@ struct ReceivedDocument: Sendable {
         }
     }
 
+    /// Refuses the mark by which a Sync Gateway takes a document away from its readers: those who replicate from here may
+    /// purge what they have of it.
+    ///
+    /// - Throws: `HTTPFailure` 400.
+    func checkRemoval() throws {
+        guard body["_removed"] == nil else {
+            throw HTTPFailure.invalidDocument("Bad special document member: _removed")
+        }
+    }
+
     private static func read(
         _ key: String, _ value: PackedValue?, _ id: inout DocumentID?,
         _ revision: inout RevisionID?,

@@ -30,6 +30,8 @@ package struct LocalPeer: ReplicationPeer {
     package var tellsWinnersOnly = false
     /// As a source: whether the content of attachments goes along with their documents.
     package var sendsContents = true
+    /// As a source: whether `_removed` in a body counts, though any writer may have put it there.
+    package var believesRemovals = false
     /// As a target: what becomes of what comes in.
     package var reception: Reception
 
@@ -108,7 +110,7 @@ package struct LocalPeer: ReplicationPeer {
 
     /// Reads revisions with their histories, and attachments newer than what the target may have.
     package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
-        let sendsContents = sendsContents
+        let (sendsContents, believesRemovals) = (sendsContents, believesRemovals)
         return try await database.performRead { transaction in
             var fetched: [FetchedRevision] = []
             var bytes = 0
@@ -116,7 +118,7 @@ package struct LocalPeer: ReplicationPeer {
                 fetched += try Self.read(
                     document, transaction, sendsContents: sendsContents, bytes: &bytes)
             }
-            return fetched
+            return believesRemovals ? fetched.map(\.believingRemoval) : fetched
         }
     }
 

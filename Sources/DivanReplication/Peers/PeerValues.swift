@@ -117,6 +117,13 @@ package struct FetchedRevision: Sendable {
         self.revision = revision
         self.outcome = outcome
     }
+
+    /// The same, with a body of `_removed` taken for the word of the source.
+    var believingRemoval: FetchedRevision {
+        guard case .document(var document) = outcome, document.saysRemoved else { return self }
+        document.isRemoved = true
+        return FetchedRevision(id: id, revision: revision, .document(document))
+    }
 }
 
 /// What a target made of a revision.

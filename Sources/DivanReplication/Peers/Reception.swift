@@ -8,9 +8,14 @@ internal import Synchronization
 
 /// What becomes of a document that the other end no longer lets this one see.
 ///
-/// Such a revision arrives with nothing but `_removed` in its body.
+/// Such a revision arrives with nothing but `_removed` in its body. Only a Sync Gateway lets no writer make one, so by
+/// default only its word counts. Any other case than ``automatic`` believes every source: set it where all who can write
+/// there may also decide what is here, or where the source is a Sync Gateway whose name a proxy hides.
 public enum AccessRemoval: Sendable, Hashable {
-    /// The document is purged here, with what was not pushed of it.
+    /// As ``purge`` where the source calls itself a Sync Gateway, and as ``store`` elsewhere.
+    case automatic
+    /// What is here of the revision's branch is purged, with what was not pushed of it: the whole document, unless
+    /// other branches of it may still be seen.
     case purge
     /// The document stays as it is.
     case keep
@@ -33,7 +38,7 @@ package struct Reception: Sendable {
     /// The local document that notes conflicts to resolve; used with a resolver only.
     package var noteID: DocumentID = "pull-conflicts"
     /// What becomes of documents that are no longer to be seen.
-    package var removal = AccessRemoval.purge
+    package var removal = AccessRemoval.automatic
     /// Whether attachments may come without their content, to be downloaded later.
     package var isDeferring = false
     /// In whose name the database's rules are asked; nil for the app's own.
@@ -85,7 +90,7 @@ package struct Reception: Sendable {
             case .refused(let outcome): return outcome
             case .revision(let revision, let isRemoved):
                 if isRemoved, removal != .store {
-                    if removal == .purge { try transaction.purge(revision.id) }
+                    if removal != .keep { try Self.purgeBranch(of: revision, transaction) }
                     return .stored
                 }
                 let outcome = try Self.insert(revision, transaction)
@@ -144,7 +149,8 @@ package struct Reception: Sendable {
                 body: document.body, attachments: document.inlineContents)
             revision.isDeferring = isDeferring
             try revision.stage(in: database)
-            return .revision(revision, isRemoved: document.isRemoved)
+            // A purge asks no rule, so none is made in the name of an author.
+            return .revision(revision, isRemoved: document.isRemoved && author == nil)
         } catch {
             return .refused(.failed(ReplicationError(error)))
         }
@@ -170,6 +176,17 @@ package struct Reception: Sendable {
             default: throw error
             }
         }
+    }
+
+    /// Purges the leaves that descend from the newest ancestor of a revision that is here.
+    private static func purgeBranch(
+        of revision: ExistingRevision, _ transaction: borrowing WriteTransaction
+    ) throws {
+        guard let tree = try transaction.revisionTree(of: revision.id) else { return }
+        let here = Set(tree.nodes.map(\.id))
+        guard let ancestor = revision.history.ids.first(where: here.contains) else { return }
+        let leaves = tree.leaves.map(\.id).filter { tree.history(of: $0).contains(ancestor) }
+        try transaction.purge(revision.id, revisions: leaves)
     }
 
     // MARK: - Conflicts

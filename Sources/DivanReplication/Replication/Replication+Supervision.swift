@@ -194,6 +194,7 @@ struct Ends {
             peer.reception.author = settings.remoteAuthor
             if !isPush {
                 peer.filter = filter.function
+                peer.believesRemovals = settings.accessRemoval != .automatic
                 peer.sendsContents = settings.downloadsAttachments
                 peer.tellsWinnersOnly = settings.winningRevisionsOnly
             }

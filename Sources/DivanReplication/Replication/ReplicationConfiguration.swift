@@ -176,8 +176,8 @@ public struct ReplicationConfiguration: Sendable {
     /// Ends conflicts as they arrive; pull only. What it throws makes the conflict an error of its document,
     /// `.conflictUnresolved`, and each run tries once again.
     public var conflictResolver: (any ConflictResolver)?
-    /// What becomes of documents that the other end no longer lets this one see; pull only.
-    public var accessRemoval = AccessRemoval.purge
+    /// What becomes of documents that the other end no longer lets this one see, and whose word counts; pull only.
+    public var accessRemoval = AccessRemoval.automatic
     /// When it tries again after a failure.
     public var retry = RetryPolicy()
     /// How often a checkpoint is saved while it runs: every 10 milliseconds at most.

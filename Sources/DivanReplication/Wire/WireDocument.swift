@@ -41,6 +41,9 @@ package struct WireDocument: Sendable {
     package var inlineContents: NameMap<AttachmentContent>
     /// The names of the attachments whose content follows in later parts, in the order of names.
     package var followingNames: [String]
+    /// Whether the source itself says that the reader may no longer see the document. Only what knows the source sets it:
+    /// a body alone, which any writer there may have made, does not.
+    package var isRemoved = false
 
     /// Properties that are part of the body though they begin with an underscore: attachments, the
     /// mark of a revision that the receiver may no longer see, and what CouchDB keeps.
@@ -106,8 +109,8 @@ package struct WireDocument: Sendable {
         followingNames = []
     }
 
-    /// Whether the peer took the document away from the reader's sight: a body that says `_removed`.
-    package var isRemoved: Bool { body["_removed"]?.bool ?? false }
+    /// Whether the body says `_removed` and nothing else, as that of a document which its reader may no longer see.
+    package var saysRemoved: Bool { body.count == 1 && body["_removed"]?.bool ?? false }
 
     /// Whether the revision has attachments.
     package var hasAttachments: Bool { (body["_attachments"]?.count ?? 0) > 0 }

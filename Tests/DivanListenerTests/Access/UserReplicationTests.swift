@@ -77,6 +77,26 @@ import Testing
         #expect(ids("target") == ["a", "b"])
     }
 
+    @Test
+    func `a mark by which a document is taken away is an administrator's, and purges nothing here`()
+        async throws
+    {
+        let target = try site.manager.database(named: "target")
+        _ = try target.put("victim", ["n": 1], parent: nil)
+        let mark = #"{"_id":"victim","_rev":"1-aaaa","_removed":true}"#
+        let bulk = #"{"new_edits":false,"docs":[\#(mark)]}"#
+        let (ann, root) = (Self.headers("ann"), Self.headers("root"))
+        #expect(site.send("PUT", "/open/victim?new_edits=false", mark, ann).status == 403)
+        let refused = site.send("POST", "/open/_bulk_docs", bulk, ann)
+        #expect(refused.json[0]?["error"] == "forbidden", "\(refused.json)")
+        #expect(site.send("POST", "/open/_bulk_docs", bulk, root).json == [])
+        for user in [ann, root] {
+            let answer = await replicate("open", "target", by: user)
+            #expect(answer.status == 200)
+        }
+        #expect(try target.leafRevisions(of: "victim").count == 2)
+    }
+
     @Test func `a user who is no member of an end is refused, and makes no database`() async {
         let source = await replicate("private", "open", by: Self.headers("joe"))
         #expect(source.status == 403)

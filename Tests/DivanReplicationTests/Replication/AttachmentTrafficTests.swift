@@ -117,7 +117,7 @@ import Testing
         async throws
     {
         for id: DocumentID in ["gone", "kept"] { try attach(id, to: there, ["large": Self.large]) }
-        let pull = here.makePullReplication(from: there)
+        let pull = here.makePullReplication(from: there) { $0.accessRemoval = .purge }
         try await pull.run()
         let gone = try #require(try there.document(withID: "gone"))
         try there.putExistingRevision(

@@ -163,7 +163,7 @@ import Testing
         let gone = try there.put("gone", ["n": 1], parent: nil)
         try there.put("dead", ["n": 1], parent: nil)
         try there.put("plain", ["n": 1], parent: nil)
-        let pull = here.makePullReplication(from: there)
+        let pull = here.makePullReplication(from: there) { $0.accessRemoval = .purge }
         try await pull.run()
         try there.delete("dead")
         try there.update("plain") { $0["n"] = 2 }

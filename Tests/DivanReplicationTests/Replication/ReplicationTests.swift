@@ -306,27 +306,6 @@ import Testing
         #expect(try here.localDocument("note") == nil)
     }
 
-    @Test(arguments: [AccessRemoval.purge, .keep, .store])
-    func `a revision that may no longer be seen does what the policy says`(policy: AccessRemoval)
-        async throws
-    {
-        let first = try there.put("a", ["n": 1], parent: nil)
-        let pull = here.makePullReplication(from: there) { $0.accessRemoval = policy }
-        pull.start()
-        await pull.waitUntilEnded()
-        try there.putExistingRevision(
-            "a", ["_removed": true], history: ["2-gone", first.revisionID])
-        pull.start()
-        await pull.waitUntilEnded()
-        #expect(pull.lastError == nil)
-        let document = try here.document(withID: "a")
-        switch policy {
-        case .purge: #expect(try here.revisionTree(of: "a") == nil)
-        case .keep: #expect(document?["n"].int == 1)
-        case .store: #expect(document?.body["_removed"]?.bool == true)
-        }
-    }
-
     // MARK: - For ever
 
     @Test func `a continuous replication becomes idle, and brings what comes later`() async throws {

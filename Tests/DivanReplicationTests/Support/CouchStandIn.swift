@@ -27,6 +27,8 @@ final class CouchStandIn: WireConnection {
         /// Answers instead of whatever the path begins with.
         var answers: [(prefix: String, status: Int, body: String)] = []
         var headers: [String: String] = [:]
+        /// What it calls itself; nil for nothing.
+        var server: String?
     }
 
     let database: Database
@@ -64,7 +66,8 @@ final class CouchStandIn: WireConnection {
                 200, Array("<html>Please sign in</html>".utf8), ["Content-Type": "text/html"])
         default: break
         }
-        let response = try await serve(request, manner)
+        var response = try await serve(request, manner)
+        if let server = manner.server { response.headers["Server"] = server }
         switch fault {
         case 3: throw ReplicationError(.unreachable, "The answer is lost.", isTransient: true)
         case 4:

@@ -63,7 +63,7 @@ extension HTTPPeer {
         guard (200...299).contains(response.status) else {
             throw try await refusal(of: response)
         }
-        if response.headers["Server"]?.hasBytePrefix("Couchbase Sync Gateway/") ?? false {
+        if response.headers["Server"]?.hasBytePrefix("Couchbase Sync Gateway") ?? false {
             lacks.withLock { $0.isSyncGateway = true }
         }
         return try await page(response, request)

@@ -38,7 +38,10 @@ extension HTTPPeer {
     ///
     /// - Throws: `ReplicationError`.
     package func revisions(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {
-        try await confirmed(fetched(wanted))
+        let fetched = try await confirmed(fetched(wanted))
+        // A Sync Gateway lets no writer put the mark into a body.
+        guard feed.believesRemovals || lacks.withLock({ $0.isSyncGateway }) else { return fetched }
+        return fetched.map(\.believingRemoval)
     }
 
     private func fetched(_ wanted: [MissingRevisions]) async throws -> [FetchedRevision] {

@@ -59,6 +59,8 @@ package final class HTTPPeer: ReplicationPeer {
         package var isOfWinnersOnly = false
         /// Whether the content of attachments is fetched with the documents.
         package var bringsContents = true
+        /// Whether `_removed` in a body counts whatever the server is, though any writer there may have put it there.
+        package var believesRemovals = false
         /// How often the server shows that it is alive while it waits for changes.
         package var heartbeat = Duration.seconds(30)
         /// How it waits for changes.

@@ -96,6 +96,7 @@ enum RemotePeers {
         feed.documentIDs = settings.documentIDs
         feed.selector = settings.selector
         feed.bringsContents = settings.downloadsAttachments
+        feed.believesRemovals = settings.accessRemoval != .automatic
         feed.isOfWinnersOnly = settings.winningRevisionsOnly
         feed.mode = settings.changesFeed
         if settings.customProperties["websocket"]?.bool == false, feed.mode == .automatic {
