@@ -29,7 +29,7 @@ extension ReplicationEngine {
         var request = ChangesRequest(since: readPosition)
         request.limit = limits.page
         request.waits = hasReachedEnd
-        request.isActiveOnly = isActiveOnly
+        request.isActiveOnly = activeOnlyEnd != nil
         actions.append(.readChanges(request))
     }
 

@@ -159,7 +159,11 @@ package struct ReplicationEngine: Sendable {
 
     let limits: Limits
     let isContinuous: Bool
-    var isActiveOnly: Bool
+    /// Up to where the feed may leave out deleted documents, which the target never had; nil once it must not.
+    ///
+    ///     the feed, before     a  b  c  d† │ activeOnlyEnd
+    ///     while it is read        b  c     │ e  a†        a was read alive: the page with a† must tell of it
+    var activeOnlyEnd: UInt64?
 
     var units: [Int: Unit] = [:]
     /// The numbers of the oldest unit that is kept and of the next one.
@@ -211,15 +215,16 @@ package struct ReplicationEngine: Sendable {
     /// - Parameters:
     ///   - since: The last checkpoint; nil for the beginning.
     ///   - isContinuous: Whether to wait for changes at the feed's end.
-    ///   - isActiveOnly: Whether the first reading may leave out deleted documents.
+    ///   - start: The place up to which the first reading may leave out deleted documents: where the source stands. nil
+    ///     where it may leave out none.
     ///   - limits: How much may be under way.
     package init(
-        since: RemoteSequence?, isContinuous: Bool, isActiveOnly: Bool = false,
+        since: RemoteSequence?, isContinuous: Bool, activeOnlyUpTo start: RemoteSequence? = nil,
         limits: Limits = Limits()
     ) {
         self.limits = limits
         self.isContinuous = isContinuous
-        self.isActiveOnly = isActiveOnly
+        activeOnlyEnd = start?.estimate
         readPosition = since
         safe = since
         saved = since
@@ -259,6 +264,11 @@ package struct ReplicationEngine: Sendable {
 
     private mutating func take(_ page: ChangesPage) {
         isReading = false
+        if let end = activeOnlyEnd, page.isAtEnd || page.lastSequence.estimate ?? .max >= end {
+            activeOnlyEnd = nil
+            // It may have left out what has died since the first reading began, so it is read again, whole.
+            if page.lastSequence.estimate ?? .max > end { return }
+        }
         hasReachedEnd = page.isAtEnd
         pending = page.isAtEnd ? 0 : ForeignCount.bounded(page.pending ?? 0)
         readPosition = page.lastSequence
@@ -267,8 +277,6 @@ package struct ReplicationEngine: Sendable {
             counts.failed += 1
         }
         add(Self.merged(page.changes), upTo: page.lastSequence)
-        // A first reading of what is alive says nothing about what dies later.
-        if page.isAtEnd { isActiveOnly = false }
     }
 
     /// Takes changes that earlier pages have told of: a unit that ends where the last page did. Where there is no room for

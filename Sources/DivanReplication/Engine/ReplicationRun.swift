@@ -51,18 +51,18 @@ package struct ReplicationRun: Sendable {
     ///
     /// - Parameters:
     ///   - stop: Ends the run early, with a last checkpoint.
-    ///   - isActiveOnly: Whether the target is empty, so that deleted documents may be left out.
+    ///   - start: Where the source stands, when the target is empty: up to there deleted documents may be left out.
     ///   - follow: Gets progress and reports, one call at a time.
     /// - Throws: `ReplicationError`, `CancellationError`.
     func run(
-        until stop: StopSignal, isActiveOnly: Bool,
+        until stop: StopSignal, activeOnlyUpTo start: RemoteSequence? = nil,
         follow: @escaping @Sendable (Progress, [ReplicationEngine.Report]) -> Void
     ) async throws {
         let since = try await worker.keeper.load(
             resetting: isResetting, otherwise: startingSequence, counted: counted)
         let counted = await worker.keeper.counted
         var engine = ReplicationEngine(
-            since: since, isContinuous: isContinuous, isActiveOnly: isActiveOnly && since == nil,
+            since: since, isContinuous: isContinuous, activeOnlyUpTo: since == nil ? start : nil,
             limits: limits)
         let (worker, clock) = (worker, clock)
         let interval = max(.milliseconds(10), checkpointInterval.bounded)

@@ -46,7 +46,8 @@ package struct RemoteSequence: Sendable, Hashable {
         value.string?.split(separator: "-", maxSplits: 1).first.flatMap { UInt64($0, radix: 10) }
     }
 
-    /// How far along the feed it is, as far as can be told: a help to choose between places that are both good.
+    /// How far along the feed it is, as far as can be told: a help to choose between places that are both good. Of a source
+    /// that counts, and is of one mind, it is exact.
     var estimate: UInt64? { number ?? prefix }
 
     /// The sequence of a feed's beginning.

@@ -113,7 +113,7 @@ extension Replication {
         let settings = settings.withOldNames
         let limits = try settings.limits
         let ends = try Ends(self, settings)
-        try await ends.prepare()
+        let start = try await ends.prepare()
         var run = ReplicationRun(
             worker: ends.worker, isContinuous: settings.isContinuous, isResetting: isResetting,
             startingSequence: ends.startingSequence,
@@ -121,7 +121,9 @@ extension Replication {
         run.postponement = settings.retry.longestDelay
         run.limits = limits
         run.counted = report.counts
+        // Of a source that does not say where it stands, deletions could get lost.
         let isEmpty = direction == .pull ? try database.documentCount == 0 : false
+        let activeOnly = isEmpty ? start : nil
         let follow: @Sendable (ReplicationRun.Progress, [ReplicationEngine.Report]) -> Void = {
             [weak self] progress, reports in
             watch.take(progress)
@@ -130,10 +132,12 @@ extension Replication {
         }
         let target = direction == .push ? remote.database : database
         guard settings.isContinuous, let target else {
-            return try await run.run(until: stop, isActiveOnly: isEmpty, follow: follow)
+            return try await run.run(until: stop, activeOnlyUpTo: activeOnly, follow: follow)
         }
         try await withThrowingTaskGroup(of: Void.self) { [run] group in
-            group.addTask { try await run.run(until: stop, isActiveOnly: isEmpty, follow: follow) }
+            group.addTask {
+                try await run.run(until: stop, activeOnlyUpTo: activeOnly, follow: follow)
+            }
             group.addTask { try await Self.failWhenClosed(target) }
             defer { group.cancelAll() }
             try await group.next()
@@ -228,7 +232,9 @@ struct Ends {
     }
 
     /// Makes the target where that is asked for, and ends conflicts that an earlier run has left.
-    func prepare() async throws {
+    ///
+    /// - Returns: Where the other end stands, as far as it tells.
+    func prepare() async throws -> RemoteSequence? {
         let information = try await remote.information()
         if !information.exists {
             guard createsTarget else {
@@ -244,6 +250,7 @@ struct Ends {
             reception.noteID = note
             try await reception.resolveNoted(in: local.database)
         }
+        return information.updateSequence
     }
 
     /// The local document that notes conflicts to be resolved. No client of a listener gets at what begins with `_divan/`.

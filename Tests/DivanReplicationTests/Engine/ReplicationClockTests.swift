@@ -55,7 +55,7 @@ private final class JumpingClock: Clock, Sendable {
         let stop = StopSignal()
         let started = run
         let progress = Mutex(ReplicationRun.Progress())
-        async let ended: Void = started.run(until: stop, isActiveOnly: false) { new, _ in
+        async let ended: Void = started.run(until: stop) { new, _ in
             progress.withLock { $0 = new }
         }
         for round in 0..<6 {

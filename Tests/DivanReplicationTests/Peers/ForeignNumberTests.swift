@@ -138,7 +138,7 @@ private final class NumberServer: WireConnection {
                 let run = ReplicationRun(worker: worker, isContinuous: false)
                 let seen = Mutex<[Int]>([])
                 do {
-                    try await run.run(until: StopSignal(), isActiveOnly: false) { progress, _ in
+                    try await run.run(until: StopSignal()) { progress, _ in
                         // All that reports, bars and answers are made of.
                         var status = ReplicationStatus()
                         (status.pending, status.total) = (progress.pending, progress.wanted)

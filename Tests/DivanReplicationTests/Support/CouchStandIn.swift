@@ -29,6 +29,8 @@ final class CouchStandIn: WireConnection {
         var headers: [String: String] = [:]
         /// What it calls itself; nil for nothing.
         var server: String?
+        /// It leaves deleted documents out of a feed that is asked for without them.
+        var knowsActiveOnly = false
     }
 
     let database: Database
@@ -183,6 +185,9 @@ final class CouchStandIn: WireConnection {
         if isOfIDs, !manner.ignoresFilters {
             let ids = (ids ?? []).compactMap(\.string).map { DocumentID($0) }
             batch.changes.removeAll { !ids.contains($0.id) }
+        }
+        if manner.knowsActiveOnly, options["active_only"] == "true" {
+            batch.changes.removeAll(where: \.isDeleted)
         }
         let rows = batch.changes.map { change -> JSONValue in
             [

@@ -183,7 +183,7 @@ extension RawStandIn {
         failedFetches?.beginRun()
         let run = ReplicationRun(worker: worker, isContinuous: false)
         let reports = Mutex<[ReplicationEngine.Report]>([])
-        try await run.run(until: StopSignal(), isActiveOnly: false) { _, new in
+        try await run.run(until: StopSignal()) { _, new in
             reports.withLock { $0 += new }
         }
         return reports.withLock { $0 }
