@@ -108,6 +108,45 @@ private final class EndlessServer: WireConnection {
         #expect(server.taken.withLock { $0 } <= 10)
     }
 
+    @Test func `errors in place of one document are broken off`() async throws {
+        let server = EndlessServer(200, type: "multipart/related; boundary=b", start: "--b\r\n") {
+            _ in
+            "Content-Type: application/json; error=true\r\n\r\n"
+                + #"{"id":"a","rev":"1-a","error":"missing"}"# + "\r\n--b\r\n"
+        }
+        let peer = HTTPPeer(server, for: here)
+        peer.lacks.withLock { $0.bulkGet = true }
+        let wanted = MissingRevisions(id: "a", revisions: [RevisionID("1-a")])
+        let fetched = try await peer.revisions([wanted])
+        guard case .failed(let error)? = fetched.first?.outcome else {
+            Issue.record("It did not fail.")
+            return
+        }
+        #expect(error.code == .invalidAnswer && error.isTransient)
+        #expect(server.taken.withLock { $0 } <= 10)
+    }
+
+    @Test(arguments: ["\"x\":{\"follows\":true}", "\"x\":{\"follows\":true,\"length\":-1}", "1"])
+    func `a document that does not say how long its attachments are is broken off`(
+        entries: String
+    ) async throws {
+        let document = #"{"_id":"a","_rev":"1-a","_attachments":{\#(entries)}}"#
+        let server = EndlessServer(
+            200, type: "multipart/related; boundary=b",
+            start: "--b\r\n\r\n\(document)\r\n--b\r\n\r\n"
+        ) { _ in Self.kilobyte }
+        let peer = HTTPPeer(server, for: here)
+        peer.lacks.withLock { $0.bulkGet = true }
+        let wanted = MissingRevisions(id: "a", revisions: [RevisionID("1-a")])
+        let fetched = try await peer.revisions([wanted])
+        guard case .failed(let error)? = fetched.first?.outcome else {
+            Issue.record("It was not refused.")
+            return
+        }
+        #expect(error.code == .invalidAnswer && error.documentID == "a" && !error.isTransient)
+        #expect(server.taken.withLock { $0 } <= 10)
+    }
+
     @Test func `an answer that only trickles is given up, and a long one is not`() {
         let start = ContinuousClock.now
         let now = Mutex(start)

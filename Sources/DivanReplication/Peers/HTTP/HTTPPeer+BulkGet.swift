@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanModel
@@ -142,7 +143,11 @@ extension HTTPPeer {
             return .full
         } catch is JSONObjectStream.Failure {
             return .broken
+        } catch is WireDocumentError {
+            return .broken
         } catch let error as ReplicationError where error.isOfOneAnswer {
+            return .broken
+        } catch let error as DatabaseError where error.isOfDisk {
             return .broken
         }
     }

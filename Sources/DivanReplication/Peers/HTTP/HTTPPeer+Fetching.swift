@@ -260,6 +260,9 @@ extension HTTPPeer {
             }
         } catch let error as WireDocumentError {
             return .failed(Self.about(asked.id, ReplicationError(error)))
+        } catch let error as DatabaseError where error.isOfDisk {
+            // What fills the disk, again in each run, may be this document's content alone.
+            return .failed(Self.about(asked.id, ReplicationError(error)))
         } catch let error as ReplicationError where error.isOfOneAnswer {
             return .failed(Self.about(asked.id, error))
         }
@@ -337,6 +340,11 @@ extension HTTPPeer {
 extension ReplicationError {
     /// Whether it is of the one answer that was being read: another one may be good.
     var isOfOneAnswer: Bool { [.invalidAnswer, .unreachable, .timeout].contains(code) }
+}
+
+extension DatabaseError {
+    /// Whether content that arrived could not be written to the disk.
+    var isOfDisk: Bool { code == .storageFull || code == .io }
 }
 
 /// What a server says in place of what it was asked for.

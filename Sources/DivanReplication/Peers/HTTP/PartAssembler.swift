@@ -51,11 +51,9 @@ struct PartAssembler {
 
     private struct Group {
         var document: WireDocument?
-        /// Why there is no document.
-        var error: WireDocumentError?
         var contents: [(headers: HTTPHeaders, content: AttachmentContent)] = []
-        /// No part with content is longer, by what the document declares; nil where it does not say.
-        var longestContent: Int?
+        /// No part with content is longer, by what the document declares.
+        var longestContent = 0
     }
 
     private enum Part {
@@ -83,7 +81,7 @@ struct PartAssembler {
                 }
                 part = .attachment(headers, try ContentSpool(for: database))
                 spooled = 0
-            } else if group?.error == nil {
+            } else {
                 part = .json(headers, [])
             }
         case .bytes(let bytes): try append(bytes)
@@ -106,14 +104,14 @@ struct PartAssembler {
 
     /// The document of a body that is one document.
     ///
-    /// - Throws: `WireDocumentError`, and `ReplicationError` when there is none.
-    mutating func document() throws -> WireDocument {
-        if let error = group?.error { throw error }
-        guard let document = group.flatMap(Self.assembled) else {
-            throw ReplicationError(
-                .invalidAnswer, "A multipart answer has no document.", isTransient: true)
-        }
+    /// - Throws: `ReplicationError` when there is none.
+    func document() throws -> WireDocument {
+        guard let document = group.flatMap(Self.assembled) else { throw Self.noDocument }
         return document
+    }
+
+    private static var noDocument: ReplicationError {
+        ReplicationError(.invalidAnswer, "A multipart answer has no document.", isTransient: true)
     }
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) throws {
@@ -128,7 +126,7 @@ struct PartAssembler {
             part = .json(headers, text)
         case .attachment(_, let spool):
             spooled += bytes.count
-            guard spooled <= group?.longestContent ?? .max else {
+            guard spooled <= group?.longestContent ?? 0 else {
                 throw ReplicationError(
                     .invalidAnswer, "An attachment is longer than its document says.",
                     documentID: group?.document?.id)
@@ -164,6 +162,8 @@ struct PartAssembler {
     private mutating func endJSON(_ headers: HTTPHeaders, _ text: [UInt8]) throws {
         byteCount += text.count
         if HeaderParameters(headers["Content-Type"] ?? "")["error"] == "true" {
+            // In place of a document and its attachments there may be any number of them.
+            guard !isInDocument else { throw Self.noDocument }
             entryCount += 1
             if let error = try? PackedValue(parsing: text) { take(error: error, id: nil) }
             return
@@ -172,12 +172,15 @@ struct PartAssembler {
         do throws(WireDocumentError) {
             let document = try WireDocument(parsing: text.span)
             if isInDocument {
+                group?.longestContent = try Self.longestContent(document)
                 group?.document = document
-                group?.longestContent = Self.longestContent(document)
             } else {
                 whole.append(try HTTPPeer.fetched(document))
             }
-        } catch { group?.error = error }
+        } catch {
+            // What follows of this one may have no end.
+            if isInDocument { throw error }
+        }
     }
 
     // MARK: - Entries
@@ -229,12 +232,16 @@ struct PartAssembler {
         return plain
     }
 
-    /// The longest of the contents that follow, coded or not; nil where one has no length.
-    private static func longestContent(_ document: WireDocument) -> Int? {
+    /// The longest of the contents that follow, coded or not.
+    ///
+    /// - Throws: `WireDocumentError` where one has no length: content without an end would fill the disk.
+    private static func longestContent(_ document: WireDocument) throws(WireDocumentError) -> Int {
         let stubs = document.body["_attachments"]
         var longest = 0
         for name in document.followingNames {
-            guard let length = stubs?[name]?["length"]?.int64 else { return nil }
+            guard let length = stubs?[name]?["length"]?.int64, length >= 0 else {
+                throw .attachments(document.id, "follow without saying how long they are")
+            }
             let coded = stubs?[name]?["encoded_length"]?.int64 ?? 0
             longest = max(longest, Int(clamping: length), Int(clamping: coded))
         }
