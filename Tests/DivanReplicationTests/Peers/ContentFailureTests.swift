@@ -60,4 +60,22 @@ import Testing
         #expect(error.code == .database && error.isTransient && error.documentID == "a")
         #expect(error.message.contains("'a'"))
     }
+
+    @Test func `a packed document is not unpacked before its turn`() async throws {
+        let here = try Database.inMemory(named: "here")
+        // Three megabytes, and then what is no gzip: who unpacks it at once fails at once.
+        let coded = try #require(
+            GzipCoding.encode([UInt8](repeating: UInt8(ascii: " "), count: 3 << 20)))
+        let head = "--b\r\nContent-Encoding: gzip\r\n\r\n"
+        let server = PartsServer(
+            parts: Array(head.utf8) + coded + [1, 2, 3] + Array("\r\n--b--".utf8))
+        let peer = HTTPPeer(server, for: here)
+        var turn: LongAnswers.Turn? = await peer.longAnswers.take()
+        async let fetched = peer.revisions([Self.wanted("a")])
+        await eventually { peer.longAnswers.waitingCount == 1 }
+        withExtendedLifetime(turn) {}
+        turn = nil
+        let error = try failure(try await fetched)
+        #expect(error.code == .invalidAnswer && error.message.contains("decoded"))
+    }
 }

@@ -194,13 +194,9 @@ extension HTTPPeer {
                 await turn.hold(assembler.heldBytes)
                 reader.push(piece)
                 while let event = try reader.next() {
-                    if case .partEnded = event, let text = try assembler.decodedText(),
-                        await !turn.parse(text)
-                    {
-                        throw ReplicationError(
-                            .invalidAnswer,
-                            "A document of '\(name)' takes more memory than a replication may have."
-                        )
+                    if case .partEnded = event {
+                        let text = try await assembler.decodedText { await turn.hold($0) }
+                        if let text, await !turn.parse(text) { throw tooLarge }
                     }
                     try assembler.take(event)
                 }

@@ -311,12 +311,15 @@ extension HTTPPeer {
         var turn = AnswerTurn(longAnswers)
         let bytes = try await response.bytes(limit: Self.longestEntry) { await turn.hold($0) }
         guard bytes.isJSONObject else { return nil }
-        guard await turn.parse(bytes) else {
-            throw ReplicationError(
-                .invalidAnswer,
-                "A document of '\(name)' takes more memory than a replication may have.")
-        }
+        guard await turn.parse(bytes) else { throw tooLarge }
         return try WireDocument(parsing: bytes.span)
+    }
+
+    /// The error of a document that would take too much memory.
+    var tooLarge: ReplicationError {
+        ReplicationError(
+            .invalidAnswer, "A document of '\(name)' takes more memory than a replication may have."
+        )
     }
 
     /// A whole revision: its history is needed beyond the first generation.

@@ -42,6 +42,9 @@ final class LongAnswers: Sendable {
         return Turn(self)
     }
 
+    /// How many wait for the turn; for tests.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     fileprivate func end() {
         let next = state.withLock { state in
             guard !state.waiting.isEmpty else {

@@ -139,11 +139,15 @@ struct PartAssembler {
     /// The bytes of the document that is coming in.
     var heldBytes: Int { if case .json(_, let text)? = part { text.count } else { 0 } }
 
-    /// The text of a document that has come, without its coding; nil where no document ends.
-    mutating func decodedText() throws -> [UInt8]? {
+    /// The text of a document that has come, without its coding.
+    ///
+    /// - Parameter hold: Gets the number of bytes that are held before each piece that is decoded.
+    /// - Returns: The text; nil where no document ends.
+    /// - Throws: `ReplicationError` where it cannot be decoded.
+    mutating func decodedText(hold: (Int) async -> Void) async throws -> [UInt8]? {
         guard case .json(var headers, let text)? = part else { return nil }
         guard headers["Content-Encoding"] == "gzip" else { return text }
-        let plain = try Self.inflated(text)
+        let plain = try await Self.inflated(text, hold: hold)
         headers["Content-Encoding"] = nil
         part = .json(headers, plain)
         return plain
@@ -214,12 +218,15 @@ struct PartAssembler {
             FetchedRevision(id: id, revision: revision, isGone ? .gone : .failed(failure)))
     }
 
-    private static func inflated(_ text: [UInt8]) throws -> [UInt8] {
+    private static func inflated(_ text: [UInt8], hold: (Int) async -> Void) async throws
+        -> [UInt8]
+    {
         let inflater = GzipInflater()
         inflater.push(text)
         var plain: [UInt8] = []
         do {
             while let piece = try inflater.next() {
+                await hold(text.count + plain.count)
                 plain += piece
                 guard plain.count <= jsonLimit else { throw GzipInflater.Failure.tooLarge }
             }
