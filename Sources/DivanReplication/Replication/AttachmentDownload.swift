@@ -59,7 +59,8 @@ struct AttachmentDownload {
         let arriving = try await source.open(wanted, from: content.length)
         if arriving.start != content.length { content = try await begin() }
         try tell(content.length)
-        while let piece = try await arriving.pieces.next() {
+        var body = PacedBody(arriving.pieces)
+        while let piece = try await body.next() {
             try Task.checkCancellation()
             try await database.background { [content] in try content.write(piece) }
             try tell(content.length)

@@ -148,17 +148,63 @@ private final class EndlessServer: WireConnection {
     }
 
     @Test func `an answer that only trickles is given up, and a long one is not`() {
-        let start = ContinuousClock.now
-        let now = Mutex(start)
-        let pace = AnswerPace { now.withLock { $0 } }
-        #expect(pace.allows(0))
-        now.withLock { $0 = start + .seconds(120) }
-        #expect(pace.allows(1))
-        now.withLock { $0 = start + .seconds(121) }
-        #expect(!pace.allows(1))
-        #expect(pace.allows(64 * 121))
-        now.withLock { $0 = start + .seconds(100_000) }
-        #expect(!pace.allows(64 * 90_000))
-        #expect(pace.allows(64 * 100_000))
+        #expect(PacedBody.allows(0, in: .zero))
+        #expect(PacedBody.allows(1, in: .seconds(120)))
+        #expect(!PacedBody.allows(1, in: .seconds(121)))
+        #expect(PacedBody.allows(64 * 121, in: .seconds(121)))
+        #expect(!PacedBody.allows(64 * 90_000, in: .seconds(100_000)))
+        #expect(PacedBody.allows(64 * 100_000, in: .seconds(100_000)))
+    }
+
+    /// Pieces of one byte, for each of which a clock moves on.
+    private actor Trickle: WirePieces {
+        private let server: TricklingServer
+        private var bytes: ArraySlice<UInt8>
+
+        init(_ text: String, _ server: TricklingServer) {
+            bytes = Array(text.utf8)[...]
+            self.server = server
+        }
+
+        func next() -> [UInt8]? {
+            server.now.withLock { $0 += .seconds(50) }
+            return bytes.popFirst().map { [$0] }
+        }
+    }
+
+    /// A server that sends one byte every 50 seconds.
+    private final class TricklingServer: WireConnection {
+        let name = "http://trickle/db"
+        let type: String
+        let text: String
+        let now = Mutex(ContinuousClock.now)
+
+        init(_ type: String, _ text: String) { (self.type, self.text) = (type, text) }
+
+        func respond(to request: WireRequest) async throws -> WireResponse {
+            WireResponse(
+                status: 200, headers: ["Content-Type": type], body: Trickle(text, self))
+        }
+    }
+
+    @Test(arguments: [
+        ("application/json", #"{"_id":"a","_rev":"1-a","results":[]}"#),
+        ("multipart/related; boundary=b", "--b\r\n\r\n{\"_id\":\"a\",\"_rev\":\"1-a\"}\r\n--b--"),
+    ])
+    func `documents that trickle are given up, together and alone`(type: String, text: String)
+        async throws
+    {
+        let server = TricklingServer(type, text)
+        let began = server.now.withLock { $0 }
+        let peer = HTTPPeer(server, for: here) { server.now.withLock { $0 } }
+        let wanted = MissingRevisions(id: "a", revisions: [RevisionID("1-a")])
+        let fetched = try await peer.revisions([wanted])
+        guard case .failed(let error)? = fetched.first?.outcome else {
+            Issue.record("It was not given up.")
+            return
+        }
+        #expect(error.code == .timeout && error.documentID == "a" && error.isTransient)
+        // Three minutes for the answer with all documents, and as many for the one alone.
+        #expect(server.now.withLock { began.duration(to: $0) } <= .seconds(500))
     }
 }

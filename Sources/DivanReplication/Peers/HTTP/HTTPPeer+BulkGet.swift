@@ -158,9 +158,10 @@ extension HTTPPeer {
         until isEnough: (PartAssembler) -> Bool
     ) async throws {
         var turn = AnswerTurn(longAnswers)
+        var body = PacedBody(response.body, now: now)
         var stream = JSONObjectStream(
             array: "results", limit: Self.longestEntry, skipsLong: true)
-        while let piece = try await response.body.next() {
+        while let piece = try await body.next() {
             // A turn lasts until the documents of the piece are taken.
             await turn.hold(stream.heldBytes)
             stream.push(piece)
@@ -190,7 +191,8 @@ extension HTTPPeer {
             assembler.begin(
                 isDocument: !isList && MultipartKind(response.headers) == .related)
             var turn = AnswerTurn(longAnswers)
-            while let piece = try await response.body.next() {
+            var body = PacedBody(response.body, now: now)
+            while let piece = try await body.next() {
                 await turn.hold(assembler.heldBytes)
                 reader.push(piece)
                 while let event = try reader.next() {

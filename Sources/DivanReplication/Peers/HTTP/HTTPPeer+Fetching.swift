@@ -309,7 +309,9 @@ extension HTTPPeer {
             return try assembler.document()
         }
         var turn = AnswerTurn(longAnswers)
-        let bytes = try await response.bytes(limit: Self.longestEntry) { await turn.hold($0) }
+        let bytes = try await response.bytes(limit: Self.longestEntry, now: now) {
+            await turn.hold($0)
+        }
         guard bytes.isJSONObject else { return nil }
         guard await turn.parse(bytes) else { throw tooLarge }
         return try WireDocument(parsing: bytes.span)

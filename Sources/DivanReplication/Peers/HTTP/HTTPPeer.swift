@@ -108,6 +108,8 @@ package final class HTTPPeer: ReplicationPeer {
     let longAnswers = LongAnswers()
     /// The bytes of documents after which the rest of what was asked for is left for the next time.
     let fetchBytes: Int
+    /// What time it is, for how fast documents come.
+    let now: @Sendable () -> ContinuousClock.Instant
     /// How many documents are asked for together.
     let fetchSize = Mutex(FetchSize())
     /// The feed that is open and waits.
@@ -124,9 +126,11 @@ package final class HTTPPeer: ReplicationPeer {
     ///   - feed: What is wanted of the changes feed.
     ///   - attachmentLimit: The longest attachment that goes along where others are left out.
     ///   - fetchBytes: The bytes of documents after which the rest of what was asked for is left for the next time.
+    ///   - now: What time it is, for how fast documents come.
     package init(
         _ connection: any WireConnection, for database: Database, feed: Feed = Feed(),
-        attachmentLimit: Int? = nil, fetchBytes: Int = 4 << 20
+        attachmentLimit: Int? = nil, fetchBytes: Int = 4 << 20,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.connection = connection
         self.database = database
@@ -134,6 +138,7 @@ package final class HTTPPeer: ReplicationPeer {
         wantedIDs = Set(feed.documentIDs)
         self.attachmentLimit = attachmentLimit
         self.fetchBytes = fetchBytes
+        self.now = now
     }
 
     // MARK: - The database

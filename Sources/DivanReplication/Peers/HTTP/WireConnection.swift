@@ -103,22 +103,19 @@ extension WireResponse {
     ///
     /// - Parameters:
     ///   - limit: The most bytes.
+    ///   - now: What time it is.
     ///   - hold: Gets the number of bytes that are held already before each piece.
     /// - Returns: The body.
     /// - Throws: `ReplicationError`, also when it comes so slowly that it may never end.
-    func bytes(limit: Int, hold: (Int) async -> Void = { _ in }) async throws -> [UInt8] {
+    func bytes(
+        limit: Int, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        hold: (Int) async -> Void = { _ in }
+    ) async throws -> [UInt8] {
         var bytes: [UInt8] = []
-        // From the first piece on: how long that may take is the connection's own limit.
-        var pace: AnswerPace?
+        var body = PacedBody(body, now: now)
         while let piece = try await body.next() {
             await hold(bytes.count)
             bytes += piece
-            guard pace?.allows(bytes.count) ?? true else {
-                throw ReplicationError(
-                    .timeout, "An answer comes too slowly: \(bytes.count) bytes so far.",
-                    isTransient: true)
-            }
-            pace = pace ?? AnswerPace()
             guard bytes.count <= limit else {
                 throw ReplicationError(
                     .invalidAnswer, "An answer is longer than \(limit) bytes.")
@@ -134,33 +131,13 @@ extension WireResponse {
     /// What a body begins with: enough to explain an error, however long it is.
     func beginning(upTo limit: Int = 64 * 1_024) async throws -> [UInt8] {
         var bytes: [UInt8] = []
-        let pace = AnswerPace()
-        while bytes.count < limit, pace.allows(bytes.count), let piece = try await body.next() {
+        let began = ContinuousClock.now
+        while bytes.count < limit, PacedBody.allows(bytes.count, in: began.duration(to: .now)),
+            let piece = try await body.next()
+        {
             bytes += piece
         }
         return bytes
-    }
-}
-
-/// How slowly an answer may come: one that trickles for ever would never be told from one that is long.
-struct AnswerPace: Sendable {
-    /// How long it may take however little has come.
-    static let grace = Duration.seconds(120)
-    /// How many bytes a second must have come by then.
-    static let slowest = 64
-
-    private let began: ContinuousClock.Instant
-    private let now: @Sendable () -> ContinuousClock.Instant
-
-    init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
-        self.now = now
-        began = now()
-    }
-
-    /// Whether so many bytes by now are enough.
-    func allows(_ count: Int) -> Bool {
-        let taken = began.duration(to: now())
-        return taken <= Self.grace || taken <= .seconds(count / Self.slowest)
     }
 }
 
