@@ -78,4 +78,25 @@ import Testing
         let error = try failure(try await fetched)
         #expect(error.code == .invalidAnswer && error.message.contains("decoded"))
     }
+
+    @Test(arguments: [#"{"_id":"a","_rev":"1-a","n":"#, #"{"_id":"a","_rev":"1-a","text":"hal"#])
+    func `a document that breaks off where its answer ends comes when it is whole`(text: String)
+        async throws
+    {
+        let here = try Database.inMemory(named: "here")
+        let server = RawStandIn()
+        var item = RawStandIn.Item("a", "1-a", #"{"_id":"a","_rev":"1-a","n":1}"#)
+        item.entry = ""
+        item.alone = { _ in (200, text) }
+        server.add(item)
+        server.add(RawStandIn.Item("b", "1-b", #"{"_id":"b","_rev":"1-b"}"#))
+        let error = await #expect(throws: ReplicationError.self) {
+            try await server.pull(into: here)
+        }
+        #expect(error?.documentID == "a" && error?.isTransient == true)
+        #expect(try here.contains("b"))
+        server.change("a") { $0.alone = nil }
+        try await server.pull(into: here)
+        #expect(try here.document(withID: "a")?["n"].int == 1)
+    }
 }

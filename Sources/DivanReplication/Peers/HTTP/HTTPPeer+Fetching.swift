@@ -314,7 +314,15 @@ extension HTTPPeer {
         }
         guard bytes.isJSONObject else { return nil }
         guard await turn.parse(bytes) else { throw tooLarge }
-        return try WireDocument(parsing: bytes.span)
+        do { return try WireDocument(parsing: bytes.span) } catch {
+            // What ends by the end of its connection, or was ended by a proxy, looks whole.
+            guard error.reason == .malformedJSON, !JSONOutline(bytes, of: []).isWhole else {
+                throw error
+            }
+            throw ReplicationError(
+                .invalidAnswer, "An answer of '\(name)' breaks off inside a document.",
+                isTransient: true)
+        }
     }
 
     /// The error of a document that would take too much memory.
