@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import DivanJSON
-
 // The contents of a document's blobs, for what copies documents as text: an export writes them beside the body, and an import
 // gives them to the edit that stores it.
 
