@@ -37,7 +37,9 @@ struct EditableProperties {
         guard key != Self.attachments else { return nil }
         if let whole { return Fragment(whole[key], store: store, blobs: blobs) }
         if let change = changes[key] { return Fragment(change, store: store, blobs: blobs) }
-        return Fragment(packed[key], store: store)
+        if blobs.isEmpty { return Fragment(packed[key], store: store) }
+        // A save that was refused or undone has packed them.
+        return Fragment(packed[key]?.jsonValue(), store: store, blobs: blobs)
     }
 
     /// All properties, decoded.

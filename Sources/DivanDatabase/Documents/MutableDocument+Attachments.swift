@@ -26,7 +26,7 @@ extension MutableDocument {
     ) {
         let pending = PendingAttachment(
             content, contentType: contentType, label: DatabaseError.label(ofAttachment: name))
-        state.withLock { state in
+        withState { state in
             state.pending = state.pending ?? PendingAttachments()
             state.pending?.contents[name] = pending
             state.pending?.removed.remove(name)
@@ -38,7 +38,7 @@ extension MutableDocument {
     ///
     /// Earlier revisions keep it until they are compacted away.
     public func removeAttachment(named name: String) {
-        state.withLock { state in
+        withState { state in
             let isPending = state.pending?.contents.removeValue(forKey: name) != nil
             let isStored = state.properties.stubs?[name] != nil
             guard isPending || isStored else { return }
@@ -52,7 +52,7 @@ extension MutableDocument {
 
     /// The names of the attachments as the next save would store them, sorted.
     public var attachmentNames: [String] {
-        state.withLock { state in
+        withState { state in
             let stored = (state.properties.stubs?.keys ?? []).filter { !state.hidesStub($0) }
             return (stored + (state.pending?.contents.map(\.key) ?? [])).sortedByName
         }
@@ -60,7 +60,7 @@ extension MutableDocument {
 
     /// The stored attachment of a name; nil when there is none, or when it was removed or replaced.
     public func attachment(named name: String) -> DocumentAttachment? {
-        state.withLock { state in
+        withState { state in
             guard !state.hidesStub(name),
                 case .object(let stub)? = state.properties.stubs?[name]?.jsonValue()
             else { return nil }
@@ -71,7 +71,7 @@ extension MutableDocument {
 
     /// Brings added content into a store's temporary files, so that a save need not do it as the writer.
     func stage(in store: AttachmentStore) throws {
-        let (id, pending) = try state.withLock { state in
+        let (id, pending) = try withState { state in
             guard let pending = state.pending, !pending.blobs.isEmpty else {
                 return (state.id, state.pending)
             }
@@ -83,10 +83,7 @@ extension MutableDocument {
     }
 
     /// Whether there is content to stage.
-    var hasPendingContent: Bool { state.withLock { $0.pending != nil } }
-
-    /// Releases content that has been committed.
-    func releaseContent() { state.withLock { $0.settle() } }
+    var hasPendingContent: Bool { withState { $0.pending != nil } }
 }
 
 extension MutableDocument.State {

@@ -43,7 +43,9 @@ struct UnsettledSaves {
         var outcome: BatchOutcome
         var formerBase: RevisionID?
         var formerSequence: SequenceNumber
-        /// Keeps staged content, too, until the transaction has committed.
+        /// The store that the document came from.
+        var formerStore: UInt32
+        /// What this save and those after it in its batch stored, kept until the transaction has committed.
         var formerPending: PendingAttachments?
         var formerStubs: PackedValue?
     }
@@ -54,24 +56,28 @@ struct UnsettledSaves {
 
     var isEmpty: Bool { latest == nil }
 
-    /// Notes a save; the first of several in one batch tells what to go back to.
+    /// Notes a save; the first of several in one batch tells what to go back to, with the content of all.
     mutating func add(_ save: Save) {
         if let latest {
-            if latest.outcome === save.outcome { return }
+            if latest.outcome === save.outcome {
+                self.latest?.formerPending.add(later: save.formerPending)
+                return
+            }
             others.append(latest)
         }
         latest = save
     }
 
-    /// Takes out the earliest of the saves that were undone, which is what to go back to.
+    /// Takes out the earliest of the saves that were undone, which is what to go back to, with the content of all.
     mutating func takeUndone() -> Save? {
         var undone: Save?
-        while let save = latest {
+        while var save = latest {
             guard save.outcome.isUndone else {
                 // The saves before it are older parts of the same transaction.
                 if save.outcome.isKept { self = UnsettledSaves() }
                 break
             }
+            save.formerPending.add(later: undone?.formerPending)
             undone = save
             latest = others.popLast()
         }
@@ -79,25 +85,45 @@ struct UnsettledSaves {
     }
 }
 
+extension PendingAttachments? {
+    /// Adds what a later edit does, if anything.
+    fileprivate mutating func add(later: PendingAttachments?) {
+        guard let later else { return }
+        self = self ?? PendingAttachments()
+        self?.add(later: later)
+    }
+}
+
 extension MutableDocument.State {
     /// Goes back to what the document stood for before saves that were undone since; its
-    /// properties, edited since or not, stay.
-    mutating func settle() {
+    /// properties, edited since or not, stay, and so does what was to be stored with them.
+    fileprivate mutating func settle() {
         guard !unsettled.isEmpty, let undone = unsettled.takeUndone() else { return }
         base = undone.formerBase
         sequence = undone.formerSequence
-        if pending == nil, let former = undone.formerPending {
+        store = undone.formerStore
+        if var former = undone.formerPending {
+            if let pending { former.add(later: pending) }
             pending = former
             properties.setStubs(undone.formerStubs)
         }
         hasChanges = true
     }
+}
 
-    /// The state as it is after `settle()`.
-    mutating func settled() -> Self {
-        settle()
-        return self
+extension MutableDocument {
+    /// Reads or edits the state. Saves that were undone are taken back first, so no caller sees what they left.
+    func withState<T: Sendable, E: Error>(_ body: (inout State) throws(E) -> T) throws(E) -> T {
+        try state.withLock { (state) throws(E) in
+            state.settle()
+            return try body(&state)
+        }
     }
+}
+
+extension MutableDocument {
+    /// Releases content that has been committed.
+    func releaseContent() { withState { _ in } }
 }
 
 extension MutableDocument {
@@ -127,8 +153,7 @@ extension MutableDocument {
     ///
     /// - Throws: `.invalidDocument` when an edited property cannot be stored as JSON.
     func draft() throws -> Draft {
-        try state.withLock { state in
-            state.settle()
+        try withState { state in
             let body = try state.properties.pack(id: state.id)
             state.draftedEdits = state.edits
             return Draft(
@@ -140,21 +165,21 @@ extension MutableDocument {
 
     /// Takes on the revision that was saved, until the batch it was saved in is undone.
     func adopt(_ document: Document, savedIn outcome: BatchOutcome) {
-        state.withLock { state in
-            state.settle()
+        withState { state in
+            // An edit made since the draft was taken is still to be saved, with all that is pending.
+            let isUpToDate = state.edits == state.draftedEdits
             state.unsettled.add(
                 UnsettledSaves.Save(
                     outcome: outcome, formerBase: state.base, formerSequence: state.sequence,
-                    formerPending: state.pending, formerStubs: state.properties.stubs))
+                    formerStore: state.store, formerPending: isUpToDate ? state.pending : nil,
+                    formerStubs: state.properties.stubs))
             state.store = document.store
             state.base = document.revisionID
             state.sequence = document.sequence
-            // An edit made since the draft was taken is still to be saved.
-            if state.edits == state.draftedEdits {
-                state.properties = EditableProperties(document.body)
-                state.pending = nil
-                state.hasChanges = false
-            }
+            guard isUpToDate else { return }
+            state.properties = EditableProperties(document.body)
+            state.pending = nil
+            state.hasChanges = false
         }
     }
 }

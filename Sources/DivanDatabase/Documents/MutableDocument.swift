@@ -45,6 +45,7 @@ public final class MutableDocument: Sendable {
         var unsettled = UnsettledSaves()
     }
 
+    /// For `withState(_:)` alone.
     let state: Mutex<State>
 
     /// A new, empty document with a generated ID.
@@ -111,16 +112,16 @@ public final class MutableDocument: Sendable {
     }
 
     /// The document's ID.
-    public var id: DocumentID { state.withLock { $0.id } }
+    public var id: DocumentID { withState(\.id) }
 
     /// The revision this was made from or saved as; nil for a document never saved.
-    public var revisionID: RevisionID? { state.withLock { $0.settled().base } }
+    public var revisionID: RevisionID? { withState(\.base) }
 
     /// The sequence of that revision; 0 for a document never saved.
-    public var sequence: SequenceNumber { state.withLock { $0.settled().sequence } }
+    public var sequence: SequenceNumber { withState(\.sequence) }
 
     /// Whether there are edits that have not been saved; always true for a document never saved.
-    public var hasUnsavedChanges: Bool { state.withLock { $0.settled().hasChanges } }
+    public var hasUnsavedChanges: Bool { withState(\.hasChanges) }
 
     /// Replaces all properties by those of a JSON object.
     ///
@@ -130,7 +131,7 @@ public final class MutableDocument: Sendable {
     /// As `setJSON(_:)` for a string, from UTF-8 bytes.
     public func setJSON(_ json: [UInt8]) throws {
         let packed = try Self.parse(json.span, id: id)
-        state.withLock { state in
+        withState { state in
             state.properties.replaceAll(packed)
             state.noteEdit()
         }
@@ -161,7 +162,7 @@ public final class MutableDocument: Sendable {
 extension MutableDocument: PropertyReader {
     /// All properties, decoded.
     public var properties: JSONObject {
-        state.withLock { $0.properties.object }
+        withState { $0.properties.object }
     }
 
     /// Replaces all properties.
@@ -172,7 +173,7 @@ extension MutableDocument: PropertyReader {
     /// The value of a property; assigning nil removes it.
     public subscript(key: String) -> Fragment {
         get {
-            state.withLock { state in
+            withState { state in
                 let blobs = state.pending?.blobs ?? []
                 return state.properties.fragment(key, store: state.store, blobs: blobs)
             }
@@ -192,11 +193,11 @@ extension MutableDocument: PropertyReader {
 
     /// The names of all properties.
     public var keys: [String] {
-        state.withLock { $0.properties.keys }
+        withState { $0.properties.keys }
     }
 
     /// The number of properties.
-    public var count: Int { state.withLock { $0.properties.count } }
+    public var count: Int { withState { $0.properties.count } }
 
     /// Sets a property.
     public func set(_ value: some JSONConvertible, forKey key: String) {
@@ -208,7 +209,7 @@ extension MutableDocument: PropertyReader {
     public func removeValue(forKey key: String) { edit { $0.set(nil, forKey: key) } }
 
     private func edit(blobs: [Blob] = [], _ change: (inout EditableProperties) -> Void) {
-        state.withLock { state in
+        withState { state in
             change(&state.properties)
             if !blobs.isEmpty { state.addBlobs(blobs) }
             state.noteEdit()

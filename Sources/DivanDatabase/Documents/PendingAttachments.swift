@@ -29,6 +29,17 @@ struct PendingAttachments {
         }
     }
 
+    /// Does what a later edit does, too.
+    mutating func add(later: PendingAttachments) {
+        for name in later.removed { contents[name] = nil }
+        removed.formUnion(later.removed)
+        for (name, content) in later.contents {
+            contents[name] = content
+            removed.remove(name)
+        }
+        add(later.blobs)
+    }
+
     /// Adds the blobs of another edit.
     mutating func addBlobs(of other: PendingAttachments) { add(other.blobs) }
 

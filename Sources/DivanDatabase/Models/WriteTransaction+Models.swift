@@ -76,6 +76,6 @@ extension MutableDocument {
     /// Brings the content of blobs that the properties name already.
     func add(_ blobs: [Blob]) {
         guard !blobs.isEmpty else { return }
-        state.withLock { $0.addBlobs(blobs) }
+        withState { $0.addBlobs(blobs) }
     }
 }
