@@ -10,11 +10,11 @@ internal import Synchronization
 ///         attachments.lock        the sweep holds it exclusively, a backup shared
 ///         attachments/
 ///             aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d      content, named by its SHA-1
-///             tmp/5f0c…           content on its way in, or left by a process that died
+///             tmp/5f0c…/          content on its way in, or left by a process that died
 ///
 /// The life of a content, and what a crash leaves at each point:
 ///
-///     stage      stream into tmp/<random>, which is held by flock; fsync       a leftover in tmp
+///     stage      stream into tmp/<random>/1, beside a lock; fsync              a leftover in tmp
 ///     place      in the write transaction: link to the final name              an orphan
 ///                fsync the directory, before the commit                        an orphan
 ///     refer      in the same transaction: a row in `attachmentReferences`      an orphan
@@ -28,7 +28,7 @@ internal import Synchronization
 ///    writer that sees no row for a file unlinks it. Both survive a power loss, since a sweep first
 ///    makes the commits durable that took the rows away.
 /// 3. A file without a reference is no damage; the next sweep removes it.
-/// 4. A file in `tmp` that no process holds by flock is a leftover of a process that died.
+/// 4. A folder in `tmp` whose lock no process holds by flock is a leftover of a process that died.
 ///
 /// The folders are made for the first attachment, so a database without attachments has none of this.
 /// A database in memory keeps them in a temporary folder, which goes when it is closed.
@@ -49,6 +49,12 @@ package final class AttachmentStore: Sendable {
     private let dataPath: String?
     /// The folder that stands in for it in memory, once there is one.
     private let scratch = Mutex<String?>(nil)
+    /// The folder of the temporary files, while there are any.
+    private let temporaries = Mutex(Temporaries())
+
+    private struct Temporaries {
+        weak var folder: TemporaryFolder?
+    }
 
     /// - Parameters:
     ///   - dataPath: The folder of the generation, `data-N`; nil in memory.
@@ -177,22 +183,16 @@ package final class AttachmentStore: Sendable {
     /// - Throws: `DatabaseError` with code `.storageFull` or `.io`, and what `next` throws; the
     ///   temporary file is then gone.
     package func stage(_ next: (_ upTo: Int) throws -> [UInt8]) throws -> StagedAttachment {
-        let file: FileHandle
-        do { file = try makeTemporary() } catch { throw DatabaseError.io(error) }
-        // Should something fail from here on, its deinit removes the file.
-        let temporary = TemporaryFile(file)
+        // Should something fail from here on, the deinit of the file removes it.
+        let (file, writer) = try makeTemporary()
         let digests = ContentDigests(by: digest)
-        let writer: ContentWriter
-        do { writer = try ContentWriter(file, dataKey: dataKey) } catch {
-            throw DatabaseError.io(error)
-        }
         while true {
             let piece = try next(Self.chunkSize)
             if piece.isEmpty { break }
             digests.update(piece)
             do { try writer.write(piece) } catch { throw DatabaseError.io(error) }
         }
-        return try staged(temporary, writer, digests)
+        return try staged(file, writer, digests)
     }
 
     /// Names what was written into a temporary file, and makes it durable.
@@ -206,21 +206,28 @@ package final class AttachmentStore: Sendable {
         }
         do throws(SystemError) {
             try writer.finish(names.key)
-            try file.handle.synchronise()
+            try writer.synchronise()
         } catch { throw DatabaseError.io(error) }
         return StagedAttachment(
             store: self, key: names.key, md5: names.md5, length: writer.length, file: file)
     }
 
-    /// Makes a temporary file and holds it by flock, so that no other process takes it for a leftover.
-    func makeTemporary() throws(SystemError) -> FileHandle {
-        let folder = Self.temporaryFolder(in: try makeFolders())
-        while true {
-            let name = IDGenerator.shared.uuid()
-            let file = try FileHandle(path: folder + "/" + name, [.read, .write, .new])
-            // A process that removes leftovers may have been faster than the lock. Then this one starts over.
-            if try file.tryLock(exclusive: true), file.isLinked { return file }
-        }
+    /// Makes a temporary file, which no other process takes for a leftover.
+    ///
+    /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
+    func makeTemporary() throws -> (TemporaryFile, ContentWriter) {
+        do throws(SystemError) {
+            let parent = Self.temporaryFolder(in: try makeFolders())
+            let folder = try temporaries.withLock {
+                (temporaries) throws(SystemError) -> TemporaryFolder in
+                if let folder = temporaries.folder { return folder }
+                let folder = try TemporaryFolder.make(in: parent)
+                temporaries.folder = folder
+                return folder
+            }
+            let file = TemporaryFile(in: folder)
+            return (file, try ContentWriter(file.make(), dataKey: dataKey))
+        } catch { throw DatabaseError.io(error) }
     }
 
     /// Gives staged content its final name; called in the write transaction that will refer to it.
@@ -247,18 +254,8 @@ package final class AttachmentStore: Sendable {
         if let path = path(of: key) { try Files.remove(path) }
     }
 
-    /// Removes the files that died processes left in `tmp`: those that no process holds by flock.
-    ///
-    /// A file that cannot be removed now costs some space and nothing else.
+    /// Removes what died processes left in `tmp`.
     static func removeLeftovers(in root: String) {
-        let folder = temporaryFolder(in: root)
-        guard let names = try? Files.list(folder) else { return }
-        for name in names {
-            let path = folder + "/" + name
-            guard let file = try? FileHandle(path: path, [.read, .write]),
-                (try? file.tryLock(exclusive: true)) == true
-            else { continue }
-            try? Files.remove(path)
-        }
+        TemporaryFolder.removeLeftovers(in: temporaryFolder(in: root))
     }
 }

@@ -17,10 +17,7 @@ package final class KeyedWriter {
     package init(_ key: AttachmentKey, in store: AttachmentStore) throws {
         self.store = store
         self.key = key
-        do throws(SystemError) {
-            file = TemporaryFile(try store.makeTemporary())
-            writer = try ContentWriter(file.handle, dataKey: store.dataKey)
-        } catch { throw DatabaseError.io(error) }
+        (file, writer) = try store.makeTemporary()
         check = KeyCheck(key, by: store.digest, takingMD5: true)
     }
 
@@ -38,7 +35,7 @@ package final class KeyedWriter {
         guard check.finish(), let md5 = check.foundMD5 else { return nil }
         do throws(SystemError) {
             try writer.finish(key)
-            try file.handle.synchronise()
+            try writer.synchronise()
         } catch { throw DatabaseError.io(error) }
         return StagedAttachment(
             store: store, key: key, md5: md5, length: writer.length, file: file)

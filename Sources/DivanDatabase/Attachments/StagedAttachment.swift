@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanSystem
-internal import Synchronization
 
 /// Content that lies in a temporary file of a store, synced, and waits for a transaction.
 ///
@@ -31,7 +30,7 @@ package final class StagedAttachment: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.io` or `.corrupted`.
     func open() throws -> ContentFile {
-        do { return try ContentFile(file.handle, dataKey: store.dataKey, key) } catch {
+        do { return try ContentFile(file.open(), dataKey: store.dataKey, key) } catch {
             throw DatabaseError.io(error)
         }
     }
@@ -40,37 +39,4 @@ package final class StagedAttachment: Sendable {
     ///
     /// - Throws: `DatabaseError` with code `.io` or `.corrupted`.
     func makeReader() throws -> FileReader { FileReader(try open(), length: length) }
-}
-
-/// A file under a temporary name, which it loses when this goes.
-final class TemporaryFile: Sendable {
-    let handle: FileHandle
-    /// Whether the temporary name became the final one, where links cannot be made.
-    private let isMoved = Atomic<Bool>(false)
-
-    init(_ handle: FileHandle) { self.handle = handle }
-
-    deinit {
-        if !isMoved.load(ordering: .relaxed) { try? Files.remove(handle.path) }
-    }
-
-    /// Gives the file a second name, in place of whatever has that name.
-    func link(to path: String) throws(SystemError) {
-        do throws(SystemError) {
-            try Files.link(handle.path, to: path)
-        } catch {
-            if error.isExisting {
-                // Another name first, since a rename replaces at once what a link refuses to.
-                let other = handle.path + "+"
-                try Files.remove(other)
-                try Files.link(handle.path, to: other)
-                try Files.rename(other, to: path)
-            } else if error.isWithoutLinks {
-                try Files.rename(handle.path, to: path)
-                isMoved.store(true, ordering: .relaxed)
-            } else {
-                throw error
-            }
-        }
-    }
 }

@@ -29,7 +29,7 @@ extension Database {
             return Blob(blob.properties, store: core.attachments.number) ?? blob
         }
         // Read before waiting for the writer.
-        if !core.isInTransaction { _ = try pending.stage(in: core.attachments, for: "") }
+        if !core.isInTransaction { try pending.stage(in: core.attachments, for: "") }
         try core.write { try $0.store(pending) }
         return Blob(blob.properties, store: core.attachments.number) ?? blob
     }

@@ -10,32 +10,8 @@ internal import Synchronization
 // undone. The object remembers what it stood for before, beside the *outcome* of that batch, and goes
 // back when it is next asked and finds that the batch was undone. So a transaction keeps no list of
 // the objects saved in it: they are freed as soon as the app lets go of them, which is what keeps a
-// batch of many saves in the processor's cache.
-
-/// Whether the work of a transaction, or of a batch inside one, was undone.
-///
-/// The transaction sets it; the documents saved in it ask.
-final class BatchOutcome: Sendable {
-    private enum State: UInt8, AtomicRepresentable { case open, kept, undone }
-
-    private let state = Atomic(State.open)
-    /// The batch or transaction that this one is part of.
-    private let outer: BatchOutcome?
-
-    init(inside outer: BatchOutcome? = nil) { self.outer = outer }
-
-    /// Whether it was undone, by itself or with what it is part of.
-    var isUndone: Bool {
-        state.load(ordering: .acquiring) == .undone || outer?.isUndone ?? false
-    }
-
-    /// Whether the whole transaction is committed; a batch inside it may have been undone before.
-    var isKept: Bool { outer?.isKept ?? (state.load(ordering: .acquiring) == .kept) }
-
-    func keep() { state.store(.kept, ordering: .releasing) }
-
-    func undo() { state.store(.undone, ordering: .releasing) }
-}
+// batch of many saves in the processor's cache. It knows only those that hold content, and does not keep
+// them either: they let go of that when it is committed.
 
 /// What a document stood for before the saves that may still be taken back.
 struct UnsettledSaves {
@@ -121,8 +97,7 @@ extension MutableDocument {
     }
 }
 
-extension MutableDocument {
-    /// Releases content that has been committed.
+extension MutableDocument: ContentHolder {
     func releaseContent() { withState { _ in } }
 }
 
@@ -164,7 +139,9 @@ extension MutableDocument {
     }
 
     /// Takes on the revision that was saved, until the batch it was saved in is undone.
-    func adopt(_ document: Document, savedIn outcome: BatchOutcome) {
+    ///
+    /// - Returns: Whether content is kept for the case that it is undone.
+    func adopt(_ document: Document, savedIn outcome: BatchOutcome) -> Bool {
         withState { state in
             // An edit made since the draft was taken is still to be saved, with all that is pending.
             let isUpToDate = state.edits == state.draftedEdits
@@ -176,10 +153,11 @@ extension MutableDocument {
             state.store = document.store
             state.base = document.revisionID
             state.sequence = document.sequence
-            guard isUpToDate else { return }
+            guard isUpToDate else { return false }
             state.properties = EditableProperties(document.body)
-            state.pending = nil
+            defer { state.pending = nil }
             state.hasChanges = false
+            return state.pending != nil
         }
     }
 }

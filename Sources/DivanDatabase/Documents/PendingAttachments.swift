@@ -63,8 +63,8 @@ struct PendingAttachments {
 
     /// Brings all content into a store's temporary files, as far as it is not there.
     func stage(in store: AttachmentStore, for id: DocumentID) throws {
-        for pending in contents.values { _ = try pending.stage(in: store, for: id) }
-        for blob in blobs { _ = try content(of: blob, for: store)?.stage(in: store, for: id) }
+        for pending in contents.values { try pending.stage(in: store, for: id) }
+        for blob in blobs { try content(of: blob, for: store)?.stage(in: store, for: id) }
     }
 }
 

@@ -187,6 +187,9 @@ final class ContentWriter {
             SealedContent.header(cipher, salt: salt, key, length: length))
     }
 
+    /// Forces what was written to the disk.
+    func synchronise() throws(SystemError) { try file.synchronise() }
+
     private func seal(_ range: Range<Int>, _ cipher: SealingCipher) throws(SystemError) {
         guard chunks < SealedContent.lastChunk else {
             throw SystemError.tooLarge(file.path)

@@ -28,12 +28,7 @@ package final class ContentSpool: Sendable {
         try database.checkWritable()
         store = database.core.attachments
         let writer: ContentWriter
-        do throws(SystemError) {
-            file = TemporaryFile(try store.makeTemporary())
-            writer = try ContentWriter(file.handle, dataKey: store.dataKey)
-        } catch {
-            throw DatabaseError.io(error)
-        }
+        (file, writer) = try store.makeTemporary()
         digests = ContentDigests(by: store.digest)
         self.writer = Mutex(writer)
     }

@@ -207,15 +207,15 @@ extension WriteContext {
     private func add(
         _ pending: PendingAttachment, _ name: String, _ id: DocumentID, _ rules: AttachmentRules
     ) throws -> JSONObject {
-        let staged = try place(pending, id)
+        let facts = try place(pending, id)
         var stub = pending.given
         for key in ["data", "follows", "revpos"] { stub[key] = nil }
         stub["content_type"] = pending.contentType.map { .string($0) }
-        stub["digest"] = .string(staged.attachment.key.digest)
-        stub["length"] = JSONValue(UInt64(staged.decodedLength))
+        stub["digest"] = .string(facts.key.digest)
+        stub["length"] = JSONValue(UInt64(facts.decodedLength))
         stub["encoding"] = pending.content.encoding.map { .string($0) }
         stub["encoded_length"] = pending.content.encoding.map { _ in
-            JSONValue(UInt64(staged.attachment.length))
+            JSONValue(UInt64(facts.length))
         }
         stub["stub"] = true
         var former: JSONObject?
@@ -236,15 +236,15 @@ extension WriteContext {
 
     /// Gives content its final name, in this transaction.
     private func place(_ pending: PendingAttachment, _ id: DocumentID) throws
-        -> PendingAttachment.Staged
+        -> PendingAttachment.Facts
     {
         let (_, snapshot) = try transaction()
         let store = snapshot.core.attachments
-        let staged = try pending.stage(in: store, for: id)
-        do { try store.place(staged.attachment) } catch { throw DatabaseError.io(error) }
+        let facts = try pending.place(in: store, for: id, until: outcome)
         hasPlacedAttachments = true
-        store.knownMD5s.note(staged.attachment.md5, of: staged.attachment.key)
-        return staged
+        if !pending.content.isLasting { releaseAtEnd(pending) }
+        store.knownMD5s.note(facts.md5, of: facts.key)
+        return facts
     }
 
     /// Stores content that no revision refers to yet.

@@ -56,6 +56,13 @@ package final class WriteContext {
     /// What live documents show the thread that runs the transaction: this one's own work.
     var views: [DocumentID: LiveSnapshot] = [:]
 
+    /// What holds content for the case that the transaction is undone. What the app lets go of is not kept.
+    private var holders: [WeakHolder] = []
+
+    private struct WeakHolder {
+        weak var holder: (any ContentHolder)?
+    }
+
     private var stateAtBegin = DatabaseState()
     /// What the transactions have changed that this one has joined, in their order.
     private var earlier: [Part] = []
@@ -128,6 +135,7 @@ package final class WriteContext {
         defer { reset() }
         for part in earlier { part.outcome.keep() }
         outcome.keep()
+        for entry in holders { entry.holder?.releaseContent() }
         stateAtEnd = state
         return (earlier.compactMap(\.commit), isCommitting ? commit : nil)
     }
@@ -163,6 +171,7 @@ package final class WriteContext {
         isCommitting = false
         earlier = []
         markAtFirst = nil
+        holders = []
         source = .local
         earliestExpiration = nil
         views = [:]
@@ -295,6 +304,9 @@ package final class WriteContext {
             parent: parent, isDeleted: content.isDeleted, body: content.body, digest: core.digest,
             scratch: &scratch)
     }
+
+    /// Has content released when the transaction has committed.
+    func releaseAtEnd(_ holder: some ContentHolder) { holders.append(WeakHolder(holder: holder)) }
 
     /// Remembers that a document changed.
     func touch(_ id: DocumentID) {

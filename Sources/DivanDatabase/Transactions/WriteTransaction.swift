@@ -82,7 +82,9 @@ public struct WriteTransaction: ~Copyable {
                     id, base: draft.base, content, staleness: staleness, known: known)
             })
         else { return nil }
-        document.adopt(saved.document, savedIn: context.outcome)
+        if document.adopt(saved.document, savedIn: context.outcome) {
+            context.releaseAtEnd(document)
+        }
         return SaveResult(document: saved.document, overrode: saved.overrode)
     }
 

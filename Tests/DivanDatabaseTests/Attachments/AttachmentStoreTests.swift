@@ -147,8 +147,16 @@ import Testing
     @Test func `leftovers of dead processes go when the database is opened`() throws {
         try database.create("a", attachments: ["x": Sample.hello])
         database.close()
-        let leftover = database.path + "/data-1/attachments/tmp/left"
-        try Data([1, 2, 3]).write(to: URL(filePath: leftover))
+        let temporary = database.path + "/data-1/attachments/tmp"
+        let folder = temporary + "/folder"
+        for path in [folder, temporary + "/without-lock"] {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true)
+        }
+        // Earlier releases had no folders.
+        for path in [temporary + "/left", folder + "/1", folder + "/lock"] {
+            try Data([1, 2, 3]).write(to: URL(filePath: path))
+        }
         let again = try sandbox.database()
         #expect(try again.temporaryFiles() == [])
         #expect(try again.existing("a").attachment(named: "x")?.content() == Sample.hello)
