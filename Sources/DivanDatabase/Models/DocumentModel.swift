@@ -124,10 +124,12 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
-    /// Takes the identity of a model from where its document is known; other coders decode it.
+    /// Decodes the identity of a model where a coder has put it.
+    ///
+    /// A document has none. The model that is decoded from the whole document gets the identity of that later; one
+    /// inside it is no document, and gets a new identity.
     public func decode(_ type: ModelIdentity.Type, forKey key: Key) throws -> ModelIdentity {
-        if let identity = ModelCoding.identity { return identity }
-        guard contains(key) else { return ModelIdentity() }
+        guard !ModelCoding.isActive, contains(key) else { return ModelIdentity() }
         return try decode(AnyIdentity.self, forKey: key).identity
     }
 }

@@ -6,9 +6,9 @@ internal import Synchronization
 /// Models to properties and back.
 enum ModelCoding {
     /// Whether a model is being coded as a document.
+    ///
+    /// Its identity is then no property. Nor is that of a model inside it, which is a part of the document.
     @TaskLocal static var isActive = false
-    /// The identity of the model that is being decoded.
-    @TaskLocal static var identity: ModelIdentity?
 
     /// A model's own properties, its type included, and the blobs in them.
     static func encode<M: DocumentModel>(_ model: M) throws -> (object: JSONObject, blobs: [Blob]) {
@@ -27,12 +27,17 @@ enum ModelCoding {
                     + "'\(M.typeKey)'.",
                 documentID: document.id, revisionID: document.revisionID)
         }
-        let identity = ModelIdentity(id: document.id, revisionID: document.revisionID)
-        var model = try $identity.withValue(identity) { try document.decode(type) }
-        // A type that decodes itself does not need to set the identity.
-        model.identity = identity
+        var model = try properties(type, of: document)
+        model.identity = ModelIdentity(id: document.id, revisionID: document.revisionID)
         model.didLoad()
         return model
+    }
+
+    /// A model as its document has it, before the app's code has seen it.
+    private static func properties<M: DocumentModel>(_ type: M.Type, of document: Document) throws
+        -> M
+    {
+        try $isActive.withValue(true) { try document.decode(type) }
     }
 
     static func isType<M: DocumentModel>(_ type: M.Type, _ document: Document) -> Bool {

@@ -262,6 +262,29 @@ import Testing
         #expect(throws: Whim.self) { try database.save(&note) }
     }
 
+    @Test func `a model inside another one is no document until it is saved as one`() throws {
+        struct Order: DocumentModel {
+            static let documentType: String? = "order"
+            var identity = ModelIdentity()
+            var customer: List
+            var others: [List] = []
+        }
+        var order = Order(customer: List(name: "Ann"), others: [List(name: "Bob")])
+        try database.save(&order)
+        // What it is in the document does not tell it either, whatever stands there.
+        try database.update(order.id) { $0["customer"]["identity"] = "none of ours" }
+        var read = try #require(try database.model(Order.self, withID: order.id))
+        #expect(read.id == order.id)
+        #expect(Set([read.id, read.customer.id, read.others[0].id]).count == 3)
+        #expect(read.customer.revisionID == nil)
+        try database.save(&read.customer)
+        #expect(try database.existing(order.id)["customer"]["name"].string == "Ann")
+        #expect(
+            try database.existing(read.customer.id).properties == ["name": "Ann", "type": "list"])
+        try database.save(&read)
+        #expect(try database.existing(order.id)["type"].string == "order")
+    }
+
     @Test func `a live document shows what it is as a model`() throws {
         var task = Task(title: "x")
         try database.save(&task)
