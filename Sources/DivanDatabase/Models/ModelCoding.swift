@@ -48,9 +48,9 @@ enum ModelCoding {
     static func merge<M: DocumentModel>(_ object: JSONObject, of type: M.Type, over base: Document)
         throws -> JSONObject
     {
-        // An optional that is nil now was named when the base had it.
-        let named =
-            (try? encode(decode(type, from: base)).object).map { NameSet($0.map(\.key)) } ?? []
+        // An optional that is nil now was named when the base had it. What `didLoad` makes of it is an edit like any.
+        let former = try? encode(properties(type, of: base)).object
+        let named = former.map { NameSet($0.map(\.key)) } ?? []
         var merged = object
         for (key, value) in base.properties where merged[key] == nil && !named.contains(key) {
             merged[key] = value

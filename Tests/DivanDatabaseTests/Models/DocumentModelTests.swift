@@ -262,6 +262,37 @@ import Testing
         #expect(throws: Whim.self) { try database.save(&note) }
     }
 
+    @Test func `a property that is migrated when it is read stays migrated once it is saved`()
+        throws
+    {
+        struct Note: DocumentModel {
+            var identity = ModelIdentity()
+            var name: String?
+            var title: String?
+            mutating func didLoad() {
+                guard let title else { return }
+                name = title
+                self.title = nil
+            }
+        }
+        for id in ["saved", "updated", "edited"] as [DocumentID] {
+            try database.create(id, ["title": "A", "other": 1])
+        }
+        var note = try #require(try database.model(Note.self, withID: "saved"))
+        #expect(note.name == "A")
+        note.name = "B"
+        try database.save(&note)
+        try database.update(Note.self, withID: "updated") { $0.name = "B" }
+        let editor = try #require(try database.editor(Note.self, withID: "edited"))
+        editor.name = "B"
+        #expect(try editor.propertiesToSave() == ["name": "B", "other": 1])
+        try editor.save()
+        for id in ["saved", "updated", "edited"] as [DocumentID] {
+            #expect(try database.existing(id).properties == ["name": "B", "other": 1])
+            #expect(try database.model(Note.self, withID: id)?.name == "B")
+        }
+    }
+
     @Test func `a model inside another one is no document until it is saved as one`() throws {
         struct Order: DocumentModel {
             static let documentType: String? = "order"
