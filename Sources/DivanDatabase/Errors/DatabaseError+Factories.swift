@@ -50,6 +50,15 @@ extension DatabaseError {
         )
     }
 
+    static func parentUnread(_ id: DocumentID, _ revision: RevisionID) -> DatabaseError {
+        DatabaseError(
+            .revisionNotFound,
+            "The new revision of document '\(id)' would lose the properties of its parent "
+                + "\(revision), which could not be read when it was made; make it anew once the parent "
+                + "can be read, or give it all of its properties.",
+            documentID: id, revisionID: revision)
+    }
+
     static func lastGeneration(_ id: DocumentID, _ revision: RevisionID?) -> DatabaseError {
         DatabaseError(
             .invalidDocument,

@@ -49,9 +49,15 @@ extension SavedRevision {
     ///
     /// Its ``UnsavedRevision/isDeletion`` is false, also for a child of a tombstone, so saving that
     /// restores the document with what the tombstone kept.
+    ///
+    /// Where this revision's body is gone or cannot be read, the child has no properties, and it is not saved before it
+    /// gets all of them by ``UnsavedRevision/properties``: it would lose those of this revision.
     public func makeRevision() -> UnsavedRevision {
-        UnsavedRevision(
+        let contents = contents
+        var child = UnsavedRevision(
             of: documentID, in: database, parent: revisionID, properties: contents.document.body)
+        child.lacksParentBody = !contents.hasBody
+        return child
     }
 
     /// Saves a child of this revision.

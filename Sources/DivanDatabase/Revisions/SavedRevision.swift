@@ -129,7 +129,7 @@ extension SavedRevision {
     /// All properties with the special ones, decoded.
     ///
     /// They hold `_id` and `_rev`, and `_deleted` in a tombstone. Only these are left when the body
-    /// is gone.
+    /// is gone or cannot be read: call ``load()`` before you make the next revision of them.
     public var properties: JSONObject { contents.properties }
 
     /// The value of a property.

@@ -13,7 +13,8 @@ extension UnsavedRevision {
     ///   conflict. Resolving conflicts needs this.
     /// - Returns: The revision as stored.
     /// - Throws: `DatabaseError` with code `.conflict`, `.documentNotFound` when the document was
-    ///   purged, `.invalidDocument` for a reserved property or a body over the size limit,
+    ///   purged, `.revisionNotFound` when the parent's properties could not be read and were not all set anew,
+    ///   `.invalidDocument` for a reserved property or a body over the size limit,
     ///   `.invalidID`, or as `Database.write(_:)`.
     @discardableResult
     public func save(allowingConflict: Bool = false) throws -> SavedRevision {
@@ -36,6 +37,9 @@ extension UnsavedRevision {
     }
 
     private func content() throws -> RevisionContent {
+        if lacksParentBody, let parentRevisionID {
+            throw DatabaseError.parentUnread(documentID, parentRevisionID)
+        }
         var stored = stored
         var content = try RevisionContent(
             given: try stored.pack(id: documentID), isDeleted: isDeletion, claims: .passedOver,

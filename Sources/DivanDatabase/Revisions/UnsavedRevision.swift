@@ -28,6 +28,8 @@ public struct UnsavedRevision: Revision {
     /// The ID of the revision that this one is made from; nil when it creates the document.
     public let parentRevisionID: RevisionID?
     var stored: EditableProperties
+    /// Whether the parent's properties could not be read, and all of them have not been set since.
+    var lacksParentBody = false
     /// Attachments to add and to leave out.
     var pending: PendingAttachments?
     /// Whether saving this deletes the document; the properties are kept in the tombstone.
@@ -76,6 +78,7 @@ extension UnsavedRevision {
         set {
             isDeletion = newValue[SpecialProperty.deleted.rawValue]?.bool ?? false
             stored.replaceAll(newValue.body(of: documentID))
+            lacksParentBody = false
         }
     }
 

@@ -194,6 +194,45 @@ import Testing
         #expect(try saved.parentRevision == first)
     }
 
+    @Test func `a child of a revision that could not be read is saved with new properties only`()
+        throws
+    {
+        let sandbox = Sandbox()
+        let manager = try sandbox.manager()
+        let database = try manager.database(named: "db")
+        let document = try database["a"]
+        try document.putExistingRevision(["n": 1, "title": "A"], history: ["2-b", "1-a"])
+        let leaf = try #require(try document.leafRevisions.first)
+        try manager.suspend()
+        var child = leaf.makeRevision()
+        try manager.resume()
+        child["n"] = 2
+        let edited = child
+        let error = #expect(throws: DatabaseError.self) { try edited.save() }
+        #expect(error?.code == .revisionNotFound && error?.revisionID == "2-b")
+        #expect(code { try edited.save(allowingConflict: true) } == .revisionNotFound)
+        child.userProperties = ["n": 2]
+        child.isDeletion = true
+        let deletion = child
+        #expect(code { try deletion.save() } == .revisionNotFound)
+        #expect(document.userProperties == ["n": 1, "title": "A"])
+        // The revision can be read now, and so can a child of it be made.
+        try leaf.load()
+        var anew = leaf.makeRevision()
+        anew["n"] = 3
+        try anew.save()
+        #expect(document.userProperties == ["n": 3, "title": "A"])
+        // One whose body was compacted away gets all properties, or none.
+        try database.compact()
+        var branch = try #require(try document.revision(withID: "2-b")).makeRevision()
+        branch["n"] = 4
+        let lacking = branch
+        #expect(code { try lacking.save(allowingConflict: true) } == .revisionNotFound)
+        branch.properties = ["n": 4]
+        let whole = branch
+        #expect(try whole.save(allowingConflict: true).userProperties == ["n": 4])
+    }
+
     @Test func `a losing leaf is continued or deleted when a conflict is allowed`() throws {
         try document.putExistingRevision(["side": "a"], history: ["2-aaa", "1-x"])
         try document.putExistingRevision(["side": "b"], history: ["2-bbb", "1-x"])
