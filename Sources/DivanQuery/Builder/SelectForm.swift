@@ -11,7 +11,7 @@ final class SelectForm: Sendable {
     struct Clauses: Sendable {
         let columns: [SelectResult]
         let isDistinct: Bool
-        let source: DataSource
+        var source: DataSource
         var joins: [Join] = []
         var condition: ExpressionNode?
         var grouping: [ExpressionNode] = []

@@ -57,12 +57,12 @@ extension ExpressionNode.MetaField {
 
 /// What a query goes over: the documents of a database.
 public struct DataSource: Sendable {
-    let database: Database
+    var database: QueriedDatabase
     let name: String?
 
     /// The documents of a database.
     public static func database(_ database: Database) -> DataSource {
-        DataSource(database: database, name: nil)
+        DataSource(database: QueriedDatabase(database), name: nil)
     }
 
     /// The same under a name, by which expressions refer to it: `QueryExpression.from(_:)`.
@@ -76,7 +76,7 @@ public struct DataSource: Sendable {
 ///            on: Meta.id.from("author").equalTo(.property("authorID")))
 /// ```
 public struct Join: Sendable {
-    let source: DataSource
+    var source: DataSource
     let condition: ExpressionNode
     let isOuter: Bool
 

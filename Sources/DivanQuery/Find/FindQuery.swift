@@ -26,7 +26,7 @@ public import DivanJSON
 ///
 /// Design documents are not found.
 public struct FindQuery: Sendable {
-    let database: Database
+    var database: QueriedDatabase
     /// What documents must match.
     public var selector: DocumentSelector
     /// The partition whose documents are found, in a partitioned database; nil for those of all. Set by
@@ -60,7 +60,7 @@ public struct FindQuery: Sendable {
     /// Makes a query.
     public init(_ selector: DocumentSelector, in database: Database) {
         self.selector = selector
-        self.database = database
+        self.database = QueriedDatabase(database)
     }
 
     /// Runs the query.

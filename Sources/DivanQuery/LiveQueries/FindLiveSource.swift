@@ -7,12 +7,17 @@ internal import Synchronization
 struct FindLiveSource: LiveSource {
     let query: FindQuery
 
+    init(_ query: FindQuery) {
+        var query = query
+        query.database = query.database.unheld
+        self.query = query
+    }
+
     var core: DatabaseCore { query.database.core }
-    var registry: ViewRegistry { query.database.views }
-    var isClosed: Bool { core.isClosed || registry.isClosed }
+    var isClosed: Bool { query.database.isClosed }
 
     func follow(_ changed: @escaping @Sendable () -> Void) -> [any Sendable] {
-        [registry.follow(nil, changed)]
+        [query.database.registry.follow(nil, changed)]
     }
 
     func fetch() throws -> LiveFetch<FindResult> {
@@ -47,7 +52,7 @@ extension FindQuery {
     ///   commit.
     /// - Returns: The live query, which has not begun.
     public func live(interval: Duration = .milliseconds(200)) -> LiveQuery<FindResult> {
-        LiveQuery(FindLiveSource(query: self), interval: interval)
+        LiveQuery(FindLiveSource(self), interval: interval)
     }
 }
 
@@ -56,6 +61,6 @@ extension LiveQuery where Rows == FindResult {
     /// get its documents with the difference from those before.
     public var query: FindQuery? {
         get { state.withLock { ($0.source as? FindLiveSource)?.query } }
-        set { if let newValue { replace(FindLiveSource(query: newValue)) } }
+        set { if let newValue { replace(FindLiveSource(newValue)) } }
     }
 }

@@ -22,6 +22,13 @@ protocol LiveSource<Rows>: Sendable {
     func difference(from old: Rows?, to new: Rows) -> RowDifference
 }
 
+extension QueriedDatabase {
+    /// Knows whether the database object has been closed.
+    var registry: ViewRegistry { states.state(of: ViewRegistry.self) }
+
+    var isClosed: Bool { core.isClosed || registry.isClosed }
+}
+
 extension LiveSource where Rows: Equatable {
     func areEqual(_ old: Rows, _ new: Rows) -> Bool { old == new }
 }

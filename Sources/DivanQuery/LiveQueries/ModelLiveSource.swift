@@ -27,14 +27,14 @@ final class ModelLiveSource<Model: DocumentModel>: LiveSource {
         var sorted: [Model]?
     }
 
-    private let database: Database
+    private let database: QueriedDatabase
     private let documentType: String
     private let isIncluded: @Sendable (Model) throws -> Bool
     private let comesBefore: (@Sendable (Model, Model) -> Bool)?
     private let kept = Mutex(Kept())
 
     var core: DatabaseCore { database.core }
-    var isClosed: Bool { core.isClosed || database.views.isClosed }
+    var isClosed: Bool { database.isClosed }
 
     /// How many documents were read to keep the models.
     let reads = Atomic(0)
@@ -43,7 +43,7 @@ final class ModelLiveSource<Model: DocumentModel>: LiveSource {
         _ database: Database, _ isIncluded: @escaping @Sendable (Model) throws -> Bool,
         _ comesBefore: (@Sendable (Model, Model) -> Bool)?
     ) throws {
-        self.database = database
+        self.database = QueriedDatabase(database).unheld
         documentType = try Model.requiredDocumentType()
         self.isIncluded = isIncluded
         self.comesBefore = comesBefore

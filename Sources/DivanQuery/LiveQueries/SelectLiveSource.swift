@@ -8,19 +8,22 @@ internal import Synchronization
 /// A query of the builder as the source of a live query.
 struct SelectLiveSource: LiveSource {
     let query: SelectQuery
-    let core: DatabaseCore
-    let registry: ViewRegistry
 
     init(_ query: SelectQuery) {
-        self.query = query
-        core = query.source.database.core
-        registry = query.source.database.views
+        self.query = query.with { clauses in
+            clauses.source.database = clauses.source.database.unheld
+            for index in clauses.joins.indices {
+                let joined = clauses.joins[index].source.database
+                clauses.joins[index].source.database = joined.unheld
+            }
+        }
     }
 
-    var isClosed: Bool { core.isClosed || registry.isClosed }
+    var core: DatabaseCore { query.source.database.core }
+    var isClosed: Bool { query.source.database.isClosed }
 
     func follow(_ changed: @escaping @Sendable () -> Void) -> [any Sendable] {
-        [registry.follow(nil, changed)]
+        [query.source.database.registry.follow(nil, changed)]
     }
 
     func fetch() throws -> LiveFetch<SelectRows> {

@@ -34,7 +34,8 @@ extension FindQuery {
                 try CancellationFlag.check()
                 statistics.rowsExamined += 1
                 position = SearchPosition(hit.order, hit.id)
-                guard let document = try database.document(withID: hit.id) else { return true }
+                let found = try database.core.read { try $0.document(hit.id) }
+                guard let document = found else { return true }
                 statistics.documentsExamined += 1
                 let isWanted = try database.core.read { try run.planned.isWanted(document, $0) }
                 guard isWanted else { return true }

@@ -319,6 +319,73 @@ final class Told: Sendable {
         token.remove()
     }
 
+    struct Chore: DocumentModel {
+        static let documentType: String? = "chore"
+        var identity = ModelIdentity()
+    }
+
+    /// Live queries of all kinds end when the app lets go of their database.
+    ///
+    /// - Parameter make: Makes one, and begins it.
+    private func expectEnd<Rows: Sendable>(
+        _ make: (Database) throws -> LiveQuery<Rows>,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        weak var released: Database?
+        let live: LiveQuery<Rows>
+        do {
+            let other = try sandbox.database("other")
+            released = other
+            live = try make(other)
+            live.start()
+            await eventually {
+                live.rows != nil || live.lastError != nil
+            }
+            #expect(live.lastError == nil, sourceLocation: sourceLocation)
+        }
+        await eventually { !live.isRunning }
+        #expect(released == nil, sourceLocation: sourceLocation)
+    }
+
+    @Test func `a live query does not keep its database open`() async throws {
+        try await expectEnd { $0.allDocumentsQuery().live(interval: .zero) }
+        try await expectEnd { database in
+            let view = database.view(named: "numbers")
+            Self.setMap(view)
+            return view.query().live(interval: .zero)
+        }
+        try await expectEnd { try $0.find(selector: ["n": 1]).live(interval: .zero) }
+        try await expectEnd { database in
+            let live = try database.find(selector: ["n": 1]).live(interval: .zero)
+            // Another query takes its place.
+            live.query?.limit = 5
+            return live
+        }
+        try await expectEnd { database in
+            QueryBuilder.select(.expression(Meta.id)).from(.database(database).as("first"))
+                .join(
+                    .inner(
+                        .database(database).as("second"),
+                        on: Meta.id.from("second").equalTo(.property("other").from("first")))
+                )
+                .live(interval: .zero)
+        }
+        try await expectEnd { try $0.live(Chore.self, interval: .zero) }
+        try await expectEnd { database in
+            database.fullTextIndex(named: "texts", on: ["title"]).search("word")
+                .live(interval: .zero)
+        }
+    }
+
+    @Test func `a query keeps its database open`() throws {
+        try sandbox.database("other").create("a", ["n": 1])
+        let found = try sandbox.database("other").find(selector: ["n": 1])
+        #expect(try found.run().map(\.id) == ["a"])
+        let selected = QueryBuilder.select(.expression(Meta.id))
+            .from(.database(try sandbox.database("other")))
+        #expect(try selected.run().count == 1)
+    }
+
     @Test func `a loop ends when its task is cancelled, and its live query with it`() async throws {
         let query = numbers.query()
         let started = Flag()
