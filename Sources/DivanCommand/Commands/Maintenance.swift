@@ -73,7 +73,8 @@ extension Command {
                 "\(database.path) has \(Quantity.counted(problems.count, "problem"))."
                     + (report.canBeSalvaged
                         ? " \"divan salvage\" copies what can be read."
-                        : " \"divan salvage\" cannot read around damage of this kind: restore a backup."))
+                        : " \"divan salvage\" cannot read around damage of this kind: restore a backup.")
+            )
         }
         let terminal = invocation.output.errTerminal
         invocation.output.remark(terminal.styled("No problems found.", .good))

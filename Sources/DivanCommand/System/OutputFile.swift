@@ -54,7 +54,7 @@ struct OutputFile {
         if path.hasSameBytes(as: "/dev/stdout") { return 1 }
         if path.hasSameBytes(as: "/dev/stderr") { return 2 }
         for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasBytePrefix(folder) {
-            return Int32(path.dropFirst(folder.count))
+            return Int32(path.dropFirst(folder.count), radix: 10)
         }
         return nil
     }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanJSON
+internal import DivanModel
+
 // The contents of a document's blobs, for what copies documents as text: an export writes them beside the body, and an import
 // gives them to the edit that stores it.
 
@@ -10,7 +13,9 @@ extension Document {
         var blobs: [Blob] = []
         var digests: NameSet = []
         body.jsonValue().forEachBlob { object in
-            guard let blob = Blob(object, store: store), digests.insert(blob.digest).inserted else { return }
+            guard let blob = Blob(object, store: store), digests.insert(blob.digest).inserted else {
+                return
+            }
             blobs.append(blob)
         }
         return blobs

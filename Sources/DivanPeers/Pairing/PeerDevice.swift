@@ -82,7 +82,8 @@ public final class PeerDevice: Sendable {
         if !hadKey, !file.peers.isEmpty {
             Log.replication.warning(
                 "The file 'listener.pem' is gone, so this device has a new key and is '\(id)' now, which its "
-                    + "\(file.peers.count) peers do not know; put the file back, or pair them again.")
+                    + "\(file.peers.count) peers do not know; put the file back, or pair them again."
+            )
         }
         if let name { try rename(to: name) }
     }

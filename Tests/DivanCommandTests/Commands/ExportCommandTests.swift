@@ -135,17 +135,18 @@ import Testing
         }
         let command = """
             (\(TestTool.executable.path) export db 2>err; echo $? >status) |
-            (while [ ! -e go ]; do sleep 0.05; done; cat) >out
+            (dd bs=1 count=1 2>dd; echo >begun; while [ ! -e go ]; do sleep 0.05; done; cat) >out
             """
         let shell = try ChildProcess("/bin/sh", ["-c", command], in: tool.directory.path)
-        // Its reader takes nothing, so the export waits after the first documents, and has read all of them.
-        Thread.sleep(forTimeInterval: 1)
+        // Its reader takes no more than that, so the export waits, and has read all documents.
+        #expect(eventually { FileManager.default.fileExists(atPath: tool.path("begun")) })
         try tool.run("detach", "db", "d18", "a")
         try tool.run("rm", "db", "d19")
         try tool.run("compact", "db")
         try tool.write("", to: "go")
         #expect(shell.wait() == 0)
-        #expect(try tool.read("status") == "0\n", "\(try tool.read("err"))")
+        let complaints = try tool.read("err")
+        #expect(try tool.read("status") == "0\n", "\(complaints)")
         #expect(try tool.run("import", "copy", "out", "--create").status == 0)
         #expect(try tool.run("cat", "copy").out == tool.run("cat", "db").out)
     }
@@ -200,9 +201,44 @@ import Testing
         #expect(try tool.run("import", "copy", "out", "--stubs").status == 0)
         #expect(try tool.run("attachment", "get", "copy", "n", "here").out == "the content of here")
         #expect(
-            try tool.run("attachment", "ls", "copy", "n").lines.first?.hasSuffix("not here") == true)
+            try tool.run("attachment", "ls", "copy", "n").lines.first?.hasSuffix("not here") == true
+        )
         #expect(
-            try tool.run("import", "other", "out", "--stubs", "--drop-attachments").status == 2)
+            try tool.run("import", "copy", "out", "--stubs", "--drop-attachments").status == 2)
+    }
+
+    @Test func `a record that import changes becomes a new revision`() throws {
+        try tool.run("put", "db", "n", #"{"v":1}"#)
+        try tool.run("put", "db", "m", #"{"v":1}"#)
+        try tool.write("content", to: "a")
+        try tool.run("attach", "db", "n", "a")
+        try tool.run("export", "db", "out")
+        let revision = { (name: String, id: String) in
+            try tool.run("get", name, id).out.firstMatch(of: #/"_rev": ?"([^"]+)"/#)?.1
+        }
+        #expect(
+            try tool.run("import", "plain", "out", "--create", "--drop-attachments").status == 0)
+        #expect(try revision("plain", "m") == revision("db", "m"))
+        #expect(try revision("plain", "n")?.hasPrefix("1-") == true)
+        #expect(try tool.run("import", "set", "out", "--create", "--set", "v=2").status == 0)
+        #expect(try revision("set", "m") != revision("db", "m"))
+        // A document of that name is not replaced unawares.
+        let again = try tool.run("import", "db", "out", "--set", "v=2")
+        #expect(again.status == 6 && again.err.hasSuffix("2 bad records left out.\n"))
+    }
+
+    @Test func `lines of a continuous feed are rows around documents`() throws {
+        for id in ["a", "b", "c"] { try tool.run("put", "db", id, #"{"v":1}"#) }
+        try tool.run("rm", "db", "b")
+        let feed = try tool.run("changes", "db", "--include-docs").out
+        #expect(try tool.run("import", "copy", "--create", input: feed).status == 0)
+        #expect(try tool.run("cat", "copy").out == tool.run("cat", "db").out)
+        let bare = try tool.run("import", "copy", input: tool.run("changes", "db").out)
+        #expect(bare.status == 6 && bare.err.contains("dump with include_docs=true"))
+        // Without a line of a feed before it, it is a document.
+        let own = #"{"last_seq":1}"#
+        #expect(try tool.run("import", "own", "--create", input: own).status == 0)
+        #expect(try tool.run("ls", "own").lines.count == 1)
     }
 
     /// The file of one content of the database.
