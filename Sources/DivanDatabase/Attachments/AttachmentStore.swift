@@ -2,6 +2,7 @@
 
 internal import DivanJSON
 package import DivanSystem
+internal import FoundationEssentials
 internal import Synchronization
 
 /// The files with the content of attachments, beside the engine's: one for each content.
@@ -110,6 +111,14 @@ package final class AttachmentStore: Sendable {
 
     /// The folder of the files; nil in memory while there is no attachment.
     var folder: String? { root.map(Self.folder(in:)) }
+
+    /// Whether the process may look for files, where there are any. Those that it may not see would look like ones that are
+    /// gone.
+    var isReadable: Bool {
+        guard let folder, Files.isDirectory(folder) else { return true }
+        return FileManager.default.isReadableFile(atPath: folder)
+            && FileManager.default.isExecutableFile(atPath: folder)
+    }
 
     /// The bytes of all files.
     var size: Int { folder.map { Files.size(of: $0) } ?? 0 }

@@ -109,6 +109,13 @@ extension DatabaseError {
                 + "new one from its source.", underlying: cause)
     }
 
+    static func attachmentsUnreadable(_ name: String) -> DatabaseError {
+        DatabaseError(
+            .io,
+            "The attachments of the database '\(name)' cannot be read by this user; give the folder "
+                + "'attachments' and its files to the user of this process.")
+    }
+
     /// A document of another database, which is closed, with a blob that this one does not know.
     static func blobUnknown(_ id: DocumentID) -> DatabaseError {
         DatabaseError(

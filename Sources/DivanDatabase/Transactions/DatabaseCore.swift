@@ -131,6 +131,7 @@ package final class DatabaseCore: Sendable {
         attachments = AttachmentStore(
             dataPath: directory?.dataPath ?? dataPath, readOnly: options.readOnly,
             digest: OpenSSLDigest.shared, dataKey: options.dataKey)
+        guard attachments.isReadable else { throw DatabaseError.attachmentsUnreadable(name) }
         waits = WriterWaits(name: name)
         slowFunctions = SlowFunctions(databaseName: name)
         expirationTimer = ExpirationTimer(name: name)

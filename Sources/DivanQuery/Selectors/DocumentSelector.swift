@@ -93,8 +93,11 @@ public struct DocumentSelector: Sendable {
     /// Whether a document fulfils the selector.
     ///
     /// ```swift
+    /// let isSecret = try DocumentSelector(json: ["text": ["$regex": "(?i)top secret"]])
     /// // What must not be missed must not count as not matching.
-    /// if secret.truth(of: revision) != false { throw context.rejection("It may hold a secret.") }
+    /// if let note = try database.document(withID: "note-1"), isSecret.truth(of: note) != false {
+    ///     print("It may hold a secret.")
+    /// }
     /// ```
     ///
     /// - Parameter document: The document.

@@ -18,6 +18,34 @@ import Testing
         try tool.run("import", "db", "--create", input: lines.joined(separator: "\n"))
     }
 
+    @Test(
+        .enabled(
+            if: Machine.isSuperuser && Machine.has("/usr/bin/setpriv"),
+            "It becomes another user."))
+    func `attachments that the user may not read are told as that, and not as lost`() throws {
+        try tool.run("create", "locked")
+        try tool.run("put", "locked", "n", "{}")
+        try tool.write("content", to: "a")
+        try tool.run("attach", "locked", "n", "a")
+        let shell = try ChildProcess(
+            "/bin/sh",
+            ["-c", "chmod -R a+rwX . && chmod 700 locked.divan/data-1/attachments"],
+            in: tool.directory.path)
+        #expect(shell.wait() == 0)
+        let other = [
+            "/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+        ]
+        for words in [
+            ["get", "locked", "n"], ["export", "locked"], ["verify", "locked"],
+            ["backup", "locked", "saved"], ["salvage", "locked", "rescued"],
+        ] {
+            let result = try tool.start(words, under: other).wait()
+            #expect(result.status == ExitCode.failure.rawValue, "\(words)")
+            #expect(result.err.contains("cannot be read by this user"), "\(words): \(result.err)")
+        }
+        #expect(try tool.run("verify", "locked").status == 0)
+    }
+
     @Test func `compact deletes old bodies and says so`() throws {
         for i in 0..<3 { try tool.run("edit", "db", "d1", "--set", "n=\(i)") }
         let result = try tool.run("compact", "db")
