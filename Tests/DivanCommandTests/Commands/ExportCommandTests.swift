@@ -180,7 +180,7 @@ import Testing
         throws
     {
         try tool.run("put", "db", "n", "{}")
-        for name in ["gone", "here"] {
+        for name in ["gone", "present"] {
             try tool.write("the content of \(name)", to: name)
             try tool.run("attach", "db", "n", name)
         }
@@ -199,7 +199,7 @@ import Testing
         let refused = try tool.run("import", "copy", "out", "--create")
         #expect(refused.status == 6 && refused.err.contains("take it without by --stubs"))
         #expect(try tool.run("import", "copy", "out", "--stubs").status == 0)
-        #expect(try tool.run("attachment", "get", "copy", "n", "here").out == "the content of here")
+        #expect(try tool.run("attachment", "get", "copy", "n", "present").out == "the content of present")
         #expect(
             try tool.run("attachment", "ls", "copy", "n").lines.first?.hasSuffix("not here") == true
         )
