@@ -15,7 +15,7 @@ extension Command {
                 winning revision is written, and with --conflicts the others follow it. "divan \
                 backup" copies what no document holds, such as dates of expiration.
                 Contents that are not in the database or damaged, and those that make a document \
-                larger than "divan import" takes it (176 MB in all), are reported and left out; the \
+                larger than "divan import" takes it (some 180 MB in all), are reported and left out; the \
                 exit code is then 5, and "divan import --stubs" takes their documents. A file takes its name when it is whole: an export that fails leaves what \
                 was there before.
                 """,

@@ -22,15 +22,20 @@ struct ExportedContents {
         /// Whether one of them is not in the database.
         fileprivate(set) var isGone = false
         /// How much content the record may still take.
-        fileprivate var room = ExportedContents.limit
+        fileprivate var room: Int
+
+        fileprivate init(_ document: Document) {
+            self.document = document
+            // Text may be longer than what is stored.
+            let body = 2 * document.body.withBytes { $0.count }
+            room = max(0, ExportedContents.largestRecord - body) / 4 * 3
+        }
     }
 
     /// A multiple of three bytes: so many that only the last piece is padded.
     private static let pieceSize = 192 << 10
-    /// What a record may have besides contents, in bytes.
-    private static let reserve = 32 << 20
-    /// The content that one record holds at most, in bytes before it is base64.
-    static let limit = (PartialRecord.maximumSize - reserve) / 4 * 3
+    /// The most that the body and the contents of a record may have, in bytes of text; the rest is for what else it has.
+    private static let largestRecord = PartialRecord.maximumSize - (16 << 20)
 
     let sink: ByteSink
     let interruption: Interruption
@@ -45,7 +50,7 @@ struct ExportedContents {
     ///
     /// - Throws: `DatabaseError` where a content cannot be read for another reason than that it is damaged or not there.
     func check(_ document: Document) throws -> Checked {
-        var checked = Checked(document: document)
+        var checked = Checked(document)
         guard isWanted else {
             checked.attachments = document.attachments.map { ($0, false) }
             return checked

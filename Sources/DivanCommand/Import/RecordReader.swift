@@ -36,14 +36,18 @@ struct RecordReader: Sendable {
             throw RecordProblem("not an object, which a document is.")
         }
         guard packed["_id"] == nil else { return try read(packed) }
-        if Self.isOfFeed(packed) { isInFeed = true }
+        if rules.idField == nil, Self.isOfFeed(packed) { isInFeed = true }
         return try mayBeRows || isInFeed ? readRow(packed) : read(packed)
     }
 
     /// Whether a record is a line of a continuous feed, which looks like JSON lines.
     private static func isOfFeed(_ record: PackedValue) -> Bool {
-        record["seq"] != nil && record["id"]?.kind == .string
-            && record["changes"]?.kind == .array
+        guard record["seq"] != nil, record["id"]?.kind == .string else { return false }
+        var areRevisions: Bool?
+        record["changes"]?.forEachElement {
+            areRevisions = areRevisions != false && $0["rev"]?.kind == .string
+        }
+        return areRevisions ?? false
     }
 
     /// Takes the document out of a row of `_all_docs` or `_changes`.
@@ -114,6 +118,9 @@ struct RecordReader: Sendable {
     /// The contents of blobs that `divan export` writes, under their digests.
     private func blobs(_ packed: PackedValue) throws -> [Blob] {
         var blobs: [Blob] = []
+        guard packed["_blobs"]?.isObject ?? true else {
+            throw RecordProblem("has a _blobs that is no object of digests and contents.")
+        }
         try packed["_blobs"]?.forEachProperty { digest, data in
             let blob = data.base64Bytes.map { Blob(contentType: nil, $0) }
             guard let blob, blob.digest.hasSameBytes(as: digest) else {

@@ -71,7 +71,11 @@ struct BackupSeries {
 
     /// The names of the backups, the oldest first.
     private var backups: [String] {
-        get throws(SystemError) { try Files.list(folder).filter(Self.isTime) }
+        get throws(SystemError) {
+            try Files.list(folder).filter {
+                Self.isTime($0) && Files.isDirectory(folder + "/" + $0)
+            }
+        }
     }
 
     /// Whether a backup has a database. Then one that has none comes of a disk that is missing rather than of a new server.

@@ -61,13 +61,13 @@ struct OutputFile {
 
     /// What a path leads to by symbolic links, the last of which may lead to nothing yet.
     private static func target(of path: String) -> String {
-        var url = URL(filePath: path)
+        var place = path
         // As many as the system follows.
         for _ in 0..<40 {
-            let place = url.path(percentEncoded: false)
             guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: place)
             else { return place }
-            url = URL(filePath: next, relativeTo: url.deletingLastPathComponent()).absoluteURL
+            // Joined as text: what ".." leads to depends on the links before it, which the system follows.
+            place = next.hasBytePrefix("/") ? next : Files.parent(of: place) + "/" + next
         }
         return path
     }

@@ -73,11 +73,12 @@ import Testing
             {"_id":"c","_rev":"1-c","_blobs":{"x":"aGVsbG8="}}
             {"_id":"d","_rev":"1-d","_blobs":{"x":7}}
             {"_id":"e","_rev":"1-e","unused":true,\(Self.blobs)}
+            {"_id":"f","_blobs":[]}
             """
         let result = try tool.run("import", "db", input: records)
         #expect(result.status == 6)
         #expect(result.err.contains("record 3: has a content under _blobs that is not base64, or"))
-        #expect(result.err.hasSuffix("4 bad records left out.\n"))
+        #expect(result.err.hasSuffix("5 bad records left out.\n"))
         #expect(try tool.run("ls", "db").lines == ["e"])
     }
 
@@ -236,10 +237,26 @@ import Testing
         #expect(try tool.run("cat", "copy").out == tool.run("cat", "db").out)
         let bare = try tool.run("import", "copy", input: tool.run("changes", "db").out)
         #expect(bare.status == 6 && bare.err.contains("dump with include_docs=true"))
-        // Without a line of a feed before it, it is a document.
-        let own = #"{"last_seq":1}"#
+        // What only looks like one is a document, and so is what has its ID elsewhere.
+        let own = #"{"last_seq":1}"# + "\n" + #"{"seq":1,"id":"x","changes":["red"]}"#
         #expect(try tool.run("import", "own", "--create", input: own).status == 0)
-        #expect(try tool.run("ls", "own").lines.count == 1)
+        #expect(try tool.run("ls", "own").lines.count == 2)
+        #expect(try tool.run("import", "own", "--id-field", "id", input: feed).status == 6)
+        #expect(try tool.run("get", "own", "a").out.contains(#""changes""#))
+    }
+
+    @Test func `a stub that cannot wait for its content is a bad record, and not the end`() throws {
+        let stub = #"{"stub":true,"digest":"sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=","length":5}"#
+        let records = """
+            {"_id":"a","_attachments":{"x":\(stub)}}
+            {"_id":"b","_rev":"1-b","_attachments":{"x":{"stub":true}}}
+            {"_id":"c","_rev":"1-c","_attachments":{"x":\(stub)}}
+            {"_id":"d"}
+            """
+        let result = try tool.run("import", "db", "--stubs", input: records)
+        #expect(result.status == 6)
+        #expect(result.err.hasSuffix("2 bad records left out.\n"))
+        #expect(try tool.run("ls", "db").lines == ["c", "d"])
     }
 
     /// The file of one content of the database.

@@ -35,11 +35,14 @@ import Testing
             #expect(kept.map(\.count) == [1, 1])
             #expect(kept.flatMap { $0 } == ["a.divan", "b.divan"])
         }
+        // A file is no backup, whatever its name.
+        try tool.write("mine", to: "saved/2020-01-01T000000Z")
         // One of both makes the others superfluous, and one of one not that of both.
         try tool.run("backup", "data", "saved", "--keep", "1")
-        #expect(try backups.count == 1)
+        #expect(try backups.count == 1 + 1)
         try tool.run("backup", "data/a", "saved", "--keep", "1")
-        #expect(try backups.count == 2)
+        #expect(try backups.count == 2 + 1)
+        #expect(try tool.read("saved/2020-01-01T000000Z") == "mine")
     }
 
     @Test func `a directory is backed up whole while it is served, and the oldest backups go`()

@@ -63,6 +63,22 @@ import Testing
         #expect(try tool.read("two") == "new")
     }
 
+    @Test func `a link in a folder that a link leads to leads where the system says`() throws {
+        for folder in ["a", "c/d"] {
+            try FileManager.default.createDirectory(
+                atPath: tool.path(folder), withIntermediateDirectories: true)
+        }
+        for (name, target) in [("a/b", "../c/d"), ("c/d/link", "../x")] {
+            try FileManager.default.createSymbolicLink(
+                atPath: tool.path(name), withDestinationPath: target)
+        }
+        for text in ["made", "replaced"] {
+            try OutputFile.write(text, to: tool.path("a/b/link"))
+            #expect(try tool.read("c/x") == text)
+        }
+        #expect(try names == ["a", "c"])
+    }
+
     @Test func `a file that is replaced keeps its permissions`() throws {
         try tool.write("old", to: "out")
         for mode in [0o600, 0o640] {

@@ -88,24 +88,32 @@ private final class EndlessServer: WireConnection {
         #expect(server.taken.withLock { $0 } <= 13)
     }
 
-    @Test func `an attachment that goes on beyond its length is broken off`() async throws {
-        let document =
-            #"{"_id":"a","_rev":"1-a","_attachments":{"x":{"follows":true,"length":5000}}}"#
-        let server = EndlessServer(
-            200, type: "multipart/related; boundary=b",
-            start: "--b\r\n\r\n\(document)\r\n--b\r\n\r\n"
-        ) { _ in Self.kilobyte }
+    /// What a fetch of one document comes to, which the server answers in parts; nil where it brings something.
+    private func failure(of server: EndlessServer) async throws -> ReplicationError? {
         let peer = HTTPPeer(server, for: here)
         peer.lacks.withLock { $0.bulkGet = true }
         let wanted = MissingRevisions(id: "a", revisions: [RevisionID("1-a")])
         // It is about that document; what else was asked for still comes.
         let fetched = try await peer.revisions([wanted])
-        guard case .failed(let error)? = fetched.first?.outcome else {
-            Issue.record("It was not refused.")
-            return
-        }
-        #expect(error.code == .invalidAnswer && error.documentID == "a" && !error.isTransient)
         #expect(server.taken.withLock { $0 } <= 10)
+        guard case .failed(let error)? = fetched.first?.outcome else { return nil }
+        return error
+    }
+
+    @Test(arguments: [
+        #""x":{"follows":true,"length":5000}"#, #""x":{"follows":true}"#,
+        #""x":{"follows":true,"length":-1}"#, "1",
+    ])
+    func `an attachment that goes on beyond its length, or tells none, is broken off`(
+        entries: String
+    ) async throws {
+        let document = #"{"_id":"a","_rev":"1-a","_attachments":{\#(entries)}}"#
+        let server = EndlessServer(
+            200, type: "multipart/related; boundary=b",
+            start: "--b\r\n\r\n\(document)\r\n--b\r\n\r\n"
+        ) { _ in Self.kilobyte }
+        let error = try #require(try await failure(of: server))
+        #expect(error.code == .invalidAnswer && error.documentID == "a" && !error.isTransient)
     }
 
     @Test func `errors in place of one document are broken off`() async throws {
@@ -114,37 +122,8 @@ private final class EndlessServer: WireConnection {
             "Content-Type: application/json; error=true\r\n\r\n"
                 + #"{"id":"a","rev":"1-a","error":"missing"}"# + "\r\n--b\r\n"
         }
-        let peer = HTTPPeer(server, for: here)
-        peer.lacks.withLock { $0.bulkGet = true }
-        let wanted = MissingRevisions(id: "a", revisions: [RevisionID("1-a")])
-        let fetched = try await peer.revisions([wanted])
-        guard case .failed(let error)? = fetched.first?.outcome else {
-            Issue.record("It did not fail.")
-            return
-        }
+        let error = try #require(try await failure(of: server))
         #expect(error.code == .invalidAnswer && error.isTransient)
-        #expect(server.taken.withLock { $0 } <= 10)
-    }
-
-    @Test(arguments: ["\"x\":{\"follows\":true}", "\"x\":{\"follows\":true,\"length\":-1}", "1"])
-    func `a document that does not say how long its attachments are is broken off`(
-        entries: String
-    ) async throws {
-        let document = #"{"_id":"a","_rev":"1-a","_attachments":{\#(entries)}}"#
-        let server = EndlessServer(
-            200, type: "multipart/related; boundary=b",
-            start: "--b\r\n\r\n\(document)\r\n--b\r\n\r\n"
-        ) { _ in Self.kilobyte }
-        let peer = HTTPPeer(server, for: here)
-        peer.lacks.withLock { $0.bulkGet = true }
-        let wanted = MissingRevisions(id: "a", revisions: [RevisionID("1-a")])
-        let fetched = try await peer.revisions([wanted])
-        guard case .failed(let error)? = fetched.first?.outcome else {
-            Issue.record("It was not refused.")
-            return
-        }
-        #expect(error.code == .invalidAnswer && error.documentID == "a" && !error.isTransient)
-        #expect(server.taken.withLock { $0 } <= 10)
     }
 
     @Test func `an answer that only trickles is given up, and a long one is not`() {
