@@ -43,6 +43,12 @@ final class SQLiteCursor: StorageCursor {
         try start(.descendFrom) { statement throws(StorageError) in try statement.step(key: key) }
     }
 
+    func seekAscending(toAtMost key: Span<UInt8>) throws -> Bool {
+        try start(.ascendFromAtMost) { statement throws(StorageError) in
+            try statement.step(key: key)
+        }
+    }
+
     func seek(toAtMost key: Int64) throws -> Bool {
         try start(.descendFrom) { statement throws(StorageError) in try statement.step(key: key) }
     }
@@ -239,7 +245,10 @@ final class SQLiteCursor: StorageCursor {
     // MARK: - Moving
 
     private var isAscending: Bool {
-        operation == .ascend || operation == .ascendFrom
+        switch operation {
+        case .ascend, .ascendFrom, .ascendFromAtMost: true
+        default: false
+        }
     }
 
     /// Begins anew with the statement of an operation.

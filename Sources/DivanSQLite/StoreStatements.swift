@@ -11,7 +11,7 @@ final class StoreStatements {
     /// What statements do.
     enum Operation {
         case lookUp, replace, insert, remove, removeAll, count
-        case ascendFrom, descendFrom, ascend, descend, walk
+        case ascendFrom, ascendFromAtMost, descendFrom, ascend, descend, walk
     }
 
     let store: Store
@@ -135,6 +135,7 @@ private struct KeptStatements {
     private var removeAll: Statement?
     private var count: Statement?
     private var ascendFrom: Statement?
+    private var ascendFromAtMost: Statement?
     private var descendFrom: Statement?
     private var ascend: Statement?
     private var descend: Statement?
@@ -151,6 +152,7 @@ private struct KeptStatements {
             case .removeAll: removeAll
             case .count: count
             case .ascendFrom: ascendFrom
+            case .ascendFromAtMost: ascendFromAtMost
             case .descendFrom: descendFrom
             case .ascend: ascend
             case .descend: descend
@@ -166,6 +168,7 @@ private struct KeptStatements {
             case .removeAll: removeAll = newValue
             case .count: count = newValue
             case .ascendFrom: ascendFrom = newValue
+            case .ascendFromAtMost: ascendFromAtMost = newValue
             case .descendFrom: descendFrom = newValue
             case .ascend: ascend = newValue
             case .descend: descend = newValue

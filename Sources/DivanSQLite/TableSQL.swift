@@ -42,6 +42,11 @@ enum TableSQL {
         case .removeAll: "DELETE FROM \(table)"
         case .count: "SELECT count(*) FROM \(table)"
         case .ascendFrom: "SELECT key, value FROM \(table) WHERE key >= ?1 ORDER BY key"
+        case .ascendFromAtMost:
+            """
+            SELECT key, value FROM \(table) WHERE key >=
+            (SELECT key FROM \(table) WHERE key <= ?1 ORDER BY key DESC LIMIT 1) ORDER BY key
+            """
         case .descendFrom: "SELECT key, value FROM \(table) WHERE key <= ?1 ORDER BY key DESC"
         case .ascend: "SELECT key, value FROM \(table) ORDER BY key"
         case .walk:

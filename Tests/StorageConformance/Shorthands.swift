@@ -85,6 +85,11 @@ extension StorageCursor {
         let key = Array(text.utf8)
         return try seek(toAtMost: key.span)
     }
+
+    func seekAscending(toAtMost text: String) throws -> Bool {
+        let key = Array(text.utf8)
+        return try seekAscending(toAtMost: key.span)
+    }
 }
 
 /// An error of the suite's own, to see it come through.

@@ -59,6 +59,22 @@ extension StorageConformance {
                 }
             }
         },
+        Fact("seeking the key below to go on upwards finds it, and goes both ways") { subject in
+            try withRows(subject) { engine, texts, _ in
+                try engine.read { reader in
+                    let cursor = try reader.cursor(in: texts)
+                    try expect(try cursor.seekAscending(toAtMost: "e"), "e down")
+                    try expect(try cursor.text == "d" && cursor.next(), "is d, and one follows")
+                    try expect(try cursor.text == "f" && !cursor.next(), "f, the last")
+                    try expect(try cursor.seekAscending(toAtMost: "f"), "f down")
+                    try expect(try cursor.text == "f" && cursor.previous(), "is f, one before")
+                    try expect(try cursor.text == "d" && cursor.next(), "d, and back")
+                    try expect(try cursor.text == "f", "to f")
+                    try expect(try !cursor.seekAscending(toAtMost: "a"), "nothing below")
+                    try expect(try !cursor.next(), "nowhere until it seeks")
+                }
+            }
+        },
         Fact("a cursor goes both ways and turns on the spot") { subject in
             try withRows(subject) { engine, texts, numbers in
                 try engine.read { reader in

@@ -26,19 +26,26 @@ final class BlockCursor {
             index = rows.lowerBound(key)
             return true
         }
-        guard try blocks.seek(toAtMost: key) else { return try seekToFirst() }
+        guard try blocks.seekAscending(toAtMost: key) else { return try seekToFirst() }
         try load()
         index = rows.lowerBound(key)
         return try index < rows.count || toNextBlock()
     }
 
     /// Goes to the last row whose key is not above a key.
-    func seek(toAtMost key: Span<UInt8>) throws -> Bool {
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - ascending: Whether `next()` is to follow rather than `previous()`.
+    func seek(toAtMost key: Span<UInt8>, ascending: Bool = false) throws -> Bool {
         let isHere =
             !rows.isEmpty && rows.compareKey(0, to: key) <= 0
             && rows.compareKey(rows.count - 1, to: key) >= 0
         if !isHere {
-            guard try blocks.seek(toAtMost: key) else { return nowhere() }
+            let isFound =
+                try ascending
+                ? blocks.seekAscending(toAtMost: key) : blocks.seek(toAtMost: key)
+            guard isFound else { return nowhere() }
             try load()
         }
         index = rows.lowerBound(key)

@@ -62,19 +62,19 @@ struct PostingBlock {
             let size = try Varint.decode(block, at: &offset)
             guard size <= UInt64(block.count - offset), count <= size else { throw Self.damage }
             placesStart = offset + Int(size)
-            (ordinals, frequencies) = try Self.documents(
-                block, offset..<placesStart, count: Int(count))
+            try Self.readDocuments(
+                block, offset..<placesStart, count: Int(count), &ordinals, &frequencies)
         } catch is ModelCorruption { throw Self.damage }
         bytes.append(copying: block)
     }
 
-    /// Decodes the documents of a block, which lie at some of its bytes.
-    private static func documents(_ block: Span<UInt8>, _ range: Range<Int>, count: Int) throws -> (
-        ordinals: [UInt64], frequencies: [UInt64]
-    ) {
+    /// Appends the documents of a block, which lie at some of its bytes.
+    private static func readDocuments(
+        _ block: Span<UInt8>, _ range: Range<Int>, count: Int, _ ordinals: inout [UInt64],
+        _ frequencies: inout [UInt64]
+    ) throws {
         var (offset, ordinal, total) = (range.lowerBound, UInt64(0), 0)
-        var frequencies: [UInt64] = []
-        let ordinals = try [UInt64](capacity: count) { ordinals in
+        try ordinals.append(addingCapacity: count) { ordinals in
             try frequencies.append(addingCapacity: count) { frequencies in
                 while offset < range.upperBound {
                     let head = try Varint.decode(block, at: &offset)
@@ -100,7 +100,6 @@ struct PostingBlock {
         guard ordinals.count == count, offset == range.upperBound,
             total <= block.count - range.upperBound
         else { throw damage }
-        return (ordinals, frequencies)
     }
 
     /// How many documents have the term, from the beginning of its head.

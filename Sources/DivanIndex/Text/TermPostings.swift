@@ -44,17 +44,25 @@ final class TermPostings: Postings {
 
     /// Takes the block apart that has the first document which is not before one behind this block.
     private func loadBlock(with ordinal: UInt64) throws -> Bool {
-        // The next block is near; those behind it are found by their keys.
-        guard try cursor.next(), try load() else { return false }
-        if reaches(ordinal) { return true }
+        // The next block is at hand; those behind it are found by their keys, instead of taking each apart.
+        if isNear(ordinal) {
+            guard try cursor.next(), try load() else { return false }
+            if reaches(ordinal) { return true }
+        }
         var key: [UInt8] = []
         PostingKey.append(number, ordinal, to: &key)
-        guard try cursor.seek(toAtMost: key.span), try load() else { return false }
+        guard try cursor.seek(toAtMost: key.span, ascending: true), try load() else { return false }
         // The document may be behind the last one of its block.
         while !reaches(ordinal) {
             guard try cursor.next(), try load() else { return false }
         }
         return true
+    }
+
+    /// Whether a document may be in the next block: if that reaches about as far as this one.
+    private func isNear(_ ordinal: UInt64) -> Bool {
+        guard let first = block.ordinals.first, let last = block.ordinals.last else { return true }
+        return ordinal - last <= last - first
     }
 
     /// Takes the block apart at which the cursor stands; false when it is another term's.

@@ -29,6 +29,9 @@ public protocol StorageCursor: AnyObject {
     func seek(toAtMost key: Span<UInt8>) throws -> Bool
     /// Goes to the greatest key that is not above `key`.
     func seek(toAtMost key: Int64) throws -> Bool
+    /// Goes to the greatest key that is not above `key`, as `seek(toAtMost:)` does, where `next()` follows: in an engine that
+    /// reads one way at a time, `next()` then seeks no second time.
+    func seekAscending(toAtMost key: Span<UInt8>) throws -> Bool
     /// Goes to the least key.
     func seekToFirst() throws -> Bool
     /// Goes to the greatest key.
@@ -84,6 +87,11 @@ public enum RowChoice: Sendable {
 }
 
 extension StorageCursor {
+    /// Goes there as ``seek(toAtMost:)-(Span<UInt8>)`` does: for engines that turn for nothing.
+    public func seekAscending(toAtMost key: Span<UInt8>) throws -> Bool {
+        try seek(toAtMost: key)
+    }
+
     /// Passes over the row and those after it, row by row: for engines that have no other way.
     ///
     /// - Parameters:
