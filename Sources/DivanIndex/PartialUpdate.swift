@@ -152,15 +152,20 @@ struct PartialUpdate {
     }
 
     /// The node changed by the difference of its rows, where nothing else has changed.
-    private func grown(_ dirty: Dirty) -> Partials.Node? {
+    private func grown(_ dirty: Dirty) throws -> Partials.Node? {
         guard !dirty.isReshaped, var node = dirty.former else { return nil }
         node.count += dirty.growth
+        guard node.count >= 0 else {
+            throw IndexCorruption("A partial reduction counts fewer rows than were taken from it.")
+        }
         guard reducer != nil else { return node }
         guard let reducer = reducer as? any AddingReducer, let shift = dirty.shift, node.count > 0,
             case .value(let value) = node.reduced,
-            let total = reducer.addend(of: value, isReduced: true)
+            let former = reducer.addend(of: value, isReduced: true)
         else { return nil }
-        if shift != 0 { node.reduced = .value(reducer.reduced(total: total + shift)) }
+        let (total, isTooLarge) = former.addingReportingOverflow(shift)
+        guard !isTooLarge else { return nil }
+        if shift != 0 { node.reduced = .value(reducer.reduced(total: total)) }
         return node
     }
 

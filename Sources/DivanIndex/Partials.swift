@@ -137,7 +137,8 @@ struct LevelCursor {
     /// and nothing before the level has nodes.
     func cover(of rowKey: [UInt8]) throws -> (key: [UInt8], node: Partials.Node?) {
         let key = Partials.key(level: Int(level), rowKey)
-        guard try cursor.seek(toAtMost: key.span), let found = try rowKeyHere() else {
+        guard try cursor.seek(toAtMost: key.span, ascending: true), let found = try rowKeyHere()
+        else {
             return ([], nil)
         }
         return (found, try here())

@@ -225,6 +225,31 @@ struct PartialsTests {
         #expect(try fixture.read { try $0.reduce(with: reducer).value?.int64 } == 2_000)
     }
 
+    /// As in an index that an attacker made.
+    @Test func `a node from which more is taken than it has is an error`() throws {
+        for adds in [false, true] {
+            let fixture = try IndexFixture(adds: adds)
+            try fixture.replace((0..<2_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })
+            try fixture.engine.write { writer in
+                for level in 1...RowRank.highest {
+                    let cursor = try LevelCursor(level, of: fixture.stores.partials, writer)
+                    var (keys, next) = ([[UInt8]](), try cursor.seek(toAtLeast: []))
+                    while let key = next {
+                        keys.append(key)
+                        next = try cursor.next()
+                    }
+                    cursor.close()
+                    for key in keys {
+                        try fixture.edit(
+                            .put, Partials.key(level: level, key), Partials.Node().bytes,
+                            in: fixture.stores.partials, writer)
+                    }
+                }
+            }
+            #expect(throws: IndexCorruption.self) { try fixture.replace([("d5", [])]) }
+        }
+    }
+
     @Test func `verification finds a wrong count and a missing node`() throws {
         let fixture = try IndexFixture()
         try fixture.replace((0..<2_000).map { ("d\($0)", [(.integer(Int64($0)), 1)]) })

@@ -83,6 +83,9 @@ struct BlockRows {
                     Place(
                         start: start, keyEnd: keyEnd, end: keyEnd + value, shared: shared,
                         source: source))
+                guard places.count == 1 || keyEnd + value <= Self.mostBytes else {
+                    throw Self.damage
+                }
                 (offset, start, before) = (offset + value, keyEnd + value, shared + rest)
             }
         } catch is ModelCorruption {
@@ -93,6 +96,8 @@ struct BlockRows {
     }
 
     private static let damage = IndexCorruption("A block of rows is damaged.")
+    /// More than several rows of a block take, which are written in few bytes and share their keys.
+    private static let mostBytes = 8 << 20
 
     private mutating func copyRows(_ key: Span<UInt8>, _ block: Span<UInt8>) {
         let places = places

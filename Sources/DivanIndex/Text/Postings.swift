@@ -37,8 +37,14 @@ package protocol Postings: AnyObject {
 /// Where an ascending list has the first number that is not below another; its count if it has none.
 ///
 /// Steps from a place double until one would go too far, and then halve: what is near is found at once.
+///
+/// - Parameters:
+///   - numbers: The list.
+///   - start: Where to begin: no number before it is the one.
+///   - target: The other number.
+/// - Returns: The place.
 @inline(__always)
-func firstIndex(in numbers: Span<UInt64>, from start: Int, notBelow target: UInt64) -> Int {
+package func firstIndex(in numbers: Span<UInt64>, from start: Int, notBelow target: UInt64) -> Int {
     var place = start
     // In lists that have much in common it is one of the next.
     for _ in 0..<4 {
@@ -63,7 +69,12 @@ private func farIndex(in numbers: Span<UInt64>, from start: Int, notBelow target
 }
 
 /// Keeps of ascending numbers those that another ascending list has.
-func keep(_ numbers: inout [UInt64], in list: Span<UInt64>, from start: Int) {
+///
+/// - Parameters:
+///   - numbers: The numbers.
+///   - list: The list.
+///   - start: Where to begin in the list.
+package func keep(_ numbers: inout [UInt64], in list: Span<UInt64>, from start: Int) {
     var (read, kept) = (start, 0)
     var span = numbers.mutableSpan
     if list.count - start < 4 * span.count {

@@ -5,11 +5,12 @@ internal import DivanStorage
 /// The postings of all terms that begin in a certain way, as if they were one term.
 ///
 /// They are collected for a *window* of ordinals at a time, term by term, so that however many terms there are, one
-/// block of one of them is held. A window is as wide as lets it have about as many postings as fit into a few
-/// megabytes.
+/// block of one of them is held. A window is as wide as lets its postings fit into a few megabytes: one that has more, since the
+/// documents have the terms often, is collected again at half the width.
 final class PrefixPostings: Postings {
-    /// About how many postings a window has.
-    private static let windowCount: UInt64 = 200_000
+    /// The most bytes that the windows of one search take, and that of one prefix.
+    private static let mostBytes = 64 << 20
+    private static let mostWindowBytes = 8 << 20
     /// Each window asks each term, so a head that counts wrong must not make many of them.
     private static let mostWindows: UInt64 = 4_096
     private static let largest = UInt64(1) << 62
@@ -26,22 +27,34 @@ final class PrefixPostings: Postings {
     private let numbers: [UInt64]
     private let needsPlaces: Bool
     private let bound: UInt64
-    private let width: UInt64
+    /// How many ordinals a window has.
+    private var width: UInt64
+    /// The most bytes of a window that has more than one.
+    private let windowBytes: Int
+    private let check: () throws -> Void
     private(set) var documentCount: UInt64 = 0
     /// The ordinals below this have been collected.
     private var collected: UInt64 = 1
     /// The documents of the window.
     private var ordinals: [UInt64] = []
     private var entries: [Entry] = []
-    private var places: [UInt64] = []
+    private(set) var places: [UInt64] = []
     private var index = 0
 
-    /// Finds out how many postings terms have. `needsPlaces` says whether their places are asked for; no
-    /// ordinal is as large as the bound.
+    /// Finds out how many postings terms have.
+    ///
+    /// - Parameters:
+    ///   - numbers: The terms.
+    ///   - bound: No ordinal is as large.
+    ///   - needsPlaces: Whether their places are asked for.
+    ///   - prefixes: How many share the memory of the search.
+    ///   - check: Throws when the search is to end.
     init(
-        _ numbers: [UInt64], below bound: UInt64, needsPlaces: Bool, _ stores: TextIndexStores,
+        _ numbers: [UInt64], below bound: UInt64, needsPlaces: Bool, sharedBy prefixes: Int,
+        _ check: @escaping () throws -> Void, _ stores: TextIndexStores,
         _ reader: any StorageReader
     ) throws {
+        self.check = check
         self.stores = stores
         self.reader = reader
         self.needsPlaces = needsPlaces
@@ -59,7 +72,9 @@ final class PrefixPostings: Postings {
         heads.close()
         self.numbers = used
         documentCount = count
-        width = max(1, bound / min(count / Self.windowCount + 1, Self.mostWindows))
+        windowBytes = min(Self.mostWindowBytes, Self.mostBytes / max(1, prefixes))
+        let most = UInt64(windowBytes / MemoryLayout<Entry>.stride + 1)
+        width = max(1, bound / min(count / most + 1, Self.mostWindows))
         if used.isEmpty { collected = bound }
     }
 
@@ -104,22 +119,32 @@ final class PrefixPostings: Postings {
     }
 
     private func collect(from start: UInt64) throws {
-        let end = bound - start > width ? start + width : bound
-        entries.removeAll(keepingCapacity: true)
-        places.removeAll(keepingCapacity: true)
-        for number in numbers {
-            let postings = try TermPostings(number, stores, reader)
-            try collect(postings, start..<end)
-            postings.close()
-        }
+        var (end, isWhole) = (bound, false)
+        repeat {
+            entries.removeAll(keepingCapacity: true)
+            places.removeAll(keepingCapacity: true)
+            end = bound - start > width ? start + width : bound
+            isWhole = try gather(start..<end)
+            if !isWhole { width /= 2 }
+        } while !isWhole
         entries.sort { $0.ordinal < $1.ordinal }
         join()
         ordinals = entries.map(\.ordinal)
         (collected, index) = (end, 0)
     }
 
-    /// Adds the postings of one term in a window.
-    private func collect(_ postings: TermPostings, _ window: Range<UInt64>) throws {
+    /// Adds the postings of the terms in a window; false when they take too much.
+    private func gather(_ window: Range<UInt64>) throws -> Bool {
+        for number in numbers {
+            try check()
+            let postings = try TermPostings(number, stores, reader)
+            defer { postings.close() }
+            guard try gather(postings, window) else { return false }
+        }
+        return true
+    }
+
+    private func gather(_ postings: TermPostings, _ window: Range<UInt64>) throws -> Bool {
         var (own, frequencies, ends) = ([UInt64](), [UInt64](), [Int]())
         var next = window.lowerBound
         while next < window.upperBound, let stretch = try postings.seek(next),
@@ -140,27 +165,29 @@ final class PrefixPostings: Postings {
                 start = end
             }
             next = last + 1
+            let size = entries.count * MemoryLayout<Entry>.stride + 8 * places.count
+            guard size <= windowBytes || width == 1 else { return false }
         }
+        return true
     }
 
     /// Makes one of the entries of a document that has several of the terms.
     private func join() {
-        var joined: [Entry] = []
-        joined.reserveCapacity(entries.count)
-        for entry in entries {
-            guard let last = joined.last, last.ordinal == entry.ordinal else {
-                joined.append(entry)
-                continue
+        var (joined, first) = (0, 0)
+        while first < entries.count {
+            var entry = entries[first]
+            var end = first + 1
+            while end < entries.count, entries[end].ordinal == entry.ordinal { end += 1 }
+            if end > first + 1 {
+                let start = places.count
+                for part in entries[first..<end] { places.append(contentsOf: places[part.places]) }
+                places[start...].sort()
+                entry.frequency = entries[first..<end].reduce(0) { $0 + $1.frequency }
+                entry.places = start..<places.count
             }
-            let first = places.count
-            if needsPlaces {
-                let all = (places[last.places] + places[entry.places]).sorted()
-                places.append(contentsOf: all)
-            }
-            joined[joined.count - 1] = Entry(
-                ordinal: entry.ordinal, frequency: last.frequency + entry.frequency,
-                places: first..<places.count)
+            entries[joined] = entry
+            (joined, first) = (joined + 1, end)
         }
-        entries = joined
+        entries.removeLast(entries.count - joined)
     }
 }

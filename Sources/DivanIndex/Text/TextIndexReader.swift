@@ -35,9 +35,14 @@ package struct TextIndexReader {
     /// - Parameters:
     ///   - prefix: The beginning.
     ///   - needsPlaces: Whether the places are asked for.
+    ///   - prefixes: How many prefixes the search has, which share its memory.
+    ///   - check: Is called on the way, and throws when the search is to end.
     /// - Returns: The postings of all these terms as if they were one.
     /// - Throws: `StorageError`, ``IndexCorruption``.
-    package func postings(ofPrefix prefix: [UInt8], needsPlaces: Bool) throws -> any Postings {
+    package func postings(
+        ofPrefix prefix: [UInt8], needsPlaces: Bool, sharedBy prefixes: Int = 1,
+        _ check: @escaping () throws -> Void = {}
+    ) throws -> any Postings {
         let cursor = try BlockCursor(stores.terms, reader)
         defer { cursor.close() }
         var numbers: [UInt64] = []
@@ -52,7 +57,8 @@ package struct TextIndexReader {
             found = try cursor.next()
         }
         return try PrefixPostings(
-            numbers, below: totals.nextOrdinal, needsPlaces: needsPlaces, stores, reader)
+            numbers, below: totals.nextOrdinal, needsPlaces: needsPlaces, sharedBy: prefixes, check,
+            stores, reader)
     }
 
     // MARK: - Documents

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import DivanDatabase
 internal import DivanIndex
+internal import DivanJSON
 
 /// The documents that match a plan, or a part of one, in the order of their ordinals.
 ///
@@ -27,14 +29,112 @@ extension FullTextPlan {
     func matches(in index: TextIndexReader, _ scoring: FullTextScoring) throws
         -> any FullTextMatches
     {
+        try matches(PostingSource(index, prefixes: prefixCount), scoring)
+    }
+
+    private func matches(_ source: PostingSource, _ scoring: FullTextScoring) throws
+        -> any FullTextMatches
+    {
         switch self {
-        case .terms(let sequence): try SequenceMatches(sequence, in: index, scoring)
-        case .all(let plans): AllMatches(try plans.map { try $0.matches(in: index, scoring) })
-        case .any(let plans): AnyMatches(try plans.map { try $0.matches(in: index, scoring) })
+        case .phrase(let items): PostingsMatches(try source.postings(of: items), scoring)
+        case .near(let phrases, let distance):
+            PostingsMatches(try source.postings(of: phrases, within: distance), scoring)
+        case .all(let plans): AllMatches(try plans.map { try $0.matches(source, scoring) })
+        case .any(let plans): AnyMatches(try plans.map { try $0.matches(source, scoring) })
         case .except(let wanted, let unwanted):
             ExceptMatches(
-                try wanted.matches(in: index, scoring), try unwanted.matches(in: index, scoring))
+                try wanted.matches(source, scoring), try unwanted.matches(source, scoring))
         }
+    }
+}
+
+/// Opens the lists of a plan.
+private struct PostingSource {
+    private let index: TextIndexReader
+    private let prefixes: Int
+    private let flag = CancellationFlag.current
+
+    init(_ index: TextIndexReader, prefixes: Int) {
+        (self.index, self.prefixes) = (index, prefixes)
+    }
+
+    /// The postings of one term, or of a phrase.
+    func postings(of items: [FullTextPlan.Item], needsPlaces: Bool = false) throws -> any Postings {
+        let needsPlaces = needsPlaces || items.count > 1
+        let terms = try items.map { (try postings(of: $0, needsPlaces), $0.offset) }
+        return terms.count == 1 ? terms[0].0 : SequencePostings(phrase: terms)
+    }
+
+    private func postings(of item: FullTextPlan.Item, _ needsPlaces: Bool) throws -> any Postings {
+        let term = Array(item.term.utf8)
+        return item.isPrefix
+            ? try index.postings(
+                ofPrefix: term, needsPlaces: needsPlaces, sharedBy: prefixes, flag?.check ?? {})
+            : try index.postings(of: term)
+    }
+
+    /// The postings of phrases that are near the first one. Nothing is as far as the next text of the document.
+    func postings(of phrases: [[FullTextPlan.Item]], within distance: Int) throws -> any Postings {
+        SequencePostings(
+            near: try phrases.map { phrase in
+                let length = (phrase.last?.offset ?? 0) - (phrase.first?.offset ?? 0)
+                return (
+                    try postings(of: phrase, needsPlaces: true), UInt64(length),
+                    phrases.count { $0.isSame(as: phrase) }
+                )
+            }, within: min(UInt64(distance), FullTextIndex.gap - 1))
+    }
+}
+
+extension [FullTextPlan.Item] {
+    /// Whether another phrase has the same words at the same distances.
+    fileprivate func isSame(as other: Self) -> Bool {
+        guard let first, let start = other.first else { return isEmpty && other.isEmpty }
+        return elementsEqual(other) { left, right in
+            left.isPrefix == right.isPrefix && left.term.hasSameBytes(as: right.term)
+                && left.offset - first.offset == right.offset - start.offset
+        }
+    }
+}
+
+/// Documents that have a term, or terms that stand as they must.
+private final class PostingsMatches: FullTextMatches {
+    private let postings: any Postings
+    private let weight: Double
+    let cost: UInt64
+    private(set) var ordinal: UInt64 = 0
+    private let flag = CancellationFlag.current
+    /// The documents of the stretch, and how often each has them.
+    private var documents: [UInt64] = []
+    private var counts: [UInt64] = []
+    private var index = 0
+
+    init(_ postings: any Postings, _ scoring: FullTextScoring) {
+        self.postings = postings
+        cost = postings.documentCount
+        weight = scoring.weight(of: cost)
+        if cost == 0 { ordinal = .max }
+    }
+
+    func close() { postings.close() }
+
+    func score(damping: Double) -> Double {
+        weight * FullTextScoring.gain(counts[index], damping: damping)
+    }
+
+    func advance(to ordinal: UInt64) throws {
+        guard self.ordinal < ordinal else { return }
+        while index < documents.count, documents[index] < ordinal { index += 1 }
+        if index == documents.count {
+            // Lists may be long, and read by words that they have not in common.
+            try flag?.check()
+            documents.removeAll(keepingCapacity: true)
+            counts.removeAll(keepingCapacity: true)
+            index = 0
+            guard let stretch = try postings.seek(ordinal) else { return self.ordinal = .max }
+            postings.append(stretch, to: &documents, &counts)
+        }
+        self.ordinal = documents[index]
     }
 }
 

@@ -60,7 +60,9 @@ public struct FullTextQuery: Sendable {
             }
         try DatabaseError.check(skip: skip, limit: limit)
         try expression.check()
-        let result = try answer(FullTextPlan(expression, index.analyzer))
+        let plan = FullTextPlan(expression, index.analyzer)
+        try plan?.check()
+        let result = try answer(plan)
         if updateMode == .after {
             let index = index
             BlockingWork.start { try? index.updateIndex() }
@@ -168,7 +170,7 @@ public struct FullTextQuery: Sendable {
         }
         var run = FullTextRun(text, isRanked: isRanked, limit: wanted)
         let found = try run.find(plan)
-        let items = plan.items
+        let items = FullTextItems(plan)
         let flag = CancellationFlag.current
         let rows = try found.dropFirst(skip).prefix(limit ?? .max).map { found in
             try flag?.check()

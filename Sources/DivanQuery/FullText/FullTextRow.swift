@@ -13,7 +13,7 @@ public struct FullTextRow: Sendable {
     /// The document, where it came along.
     public let document: Document?
     let index: FullTextIndex
-    let items: [FullTextPlan.TermSequence.Item]
+    let items: FullTextItems
 
     /// A word of the document that was looked for.
     public struct Match: Sendable, Hashable {
@@ -104,7 +104,7 @@ public struct FullTextRow: Sendable {
         index.analyzer.words(of: text).map { word in
             Marked(
                 range: word.range,
-                item: word.term.flatMap { term in items.firstIndex { $0.matches(term) } })
+                item: word.term.flatMap { items.index(of: $0) })
         }
     }
 
@@ -149,4 +149,27 @@ extension FullTextRow: Equatable {
 extension FullTextRow: CustomStringConvertible {
     /// The document's ID; never text, which is content.
     public var description: String { "FullTextRow(\(documentID))" }
+}
+
+/// The words of a search, to be found in a text: each by its bytes, and beginnings one after the other.
+struct FullTextItems: Sendable {
+    private var words: [[UInt8]: Int] = [:]
+    private var prefixes: [(number: Int, item: FullTextPlan.Item)] = []
+
+    init(_ plan: FullTextPlan) {
+        for (number, item) in plan.items.enumerated() {
+            if item.isPrefix {
+                prefixes.append((number, item))
+            } else {
+                words[Array(item.term.utf8)] = number
+            }
+        }
+    }
+
+    /// The first word of the search that a term of a text is.
+    func index(of term: String) -> Int? {
+        let prefix = prefixes.first { $0.item.matches(term) }?.number
+        let word = words[Array(term.utf8)]
+        return prefix.map { min($0, word ?? $0) } ?? word
+    }
 }

@@ -11,7 +11,7 @@ struct CountReducer: ViewReducer, AddingReducer {
     }
 
     func rereduce(_ values: [PackedValue]) -> PackedValue {
-        PackedValue(.integer(values.reduce(0) { $0 + ($1.int64 ?? 0) }))
+        reduced(total: values.reduce(0) { $0 + Int128($1.int64 ?? 0) })
     }
 
     var readsKeys: Bool { false }
@@ -20,7 +20,7 @@ struct CountReducer: ViewReducer, AddingReducer {
         isReduced ? value.int64.map { Int128($0) } : 1
     }
 
-    func reduced(total: Int128) -> PackedValue { PackedValue(.integer(Int64(total))) }
+    func reduced(total: Int128) -> PackedValue { PackedValue(.integer(Int64(clamping: total))) }
 }
 
 /// Adds numbers, arrays of numbers element by element, and objects of those member by member.

@@ -84,7 +84,10 @@ import Darwin
         switch random.below(depth > 0 ? 8 : 4) {
         case 0: return .prefix(String(word().prefix(2)))
         case 1: return .phrase((0...random.below(3)).map { _ in word() }.joined(separator: " "))
-        case 2: return .near([word(), word()], within: 1 + random.below(4))
+        case 2:
+            // A word, or a phrase of two.
+            let words = (0..<2).map { _ in random.oneIn(3) ? "\(word()) \(word())" : word() }
+            return .near(words, within: 1 + random.below(4))
         case 3: return .word(word())
         case 4, 5:
             return .all((0...random.below(3)).map { _ in expression(&random, depth: depth - 1) })
@@ -112,12 +115,13 @@ private struct Model {
 
     func scores(_ expression: FullTextExpression) -> [String: Double] {
         switch expression {
-        case .word(let word): return leaf([.init(word)], nearness: nil)
-        case .prefix(let start): return leaf([.init(start, isPrefix: true)], nearness: nil)
+        case .word(let word): return leaf([.init(word)])
+        case .prefix(let start): return leaf([.init(start, isPrefix: true)])
         case .phrase(let text):
-            return leaf(text.split(separator: " ").map { .init(String($0)) }, nearness: nil)
+            return leaf(text.split(separator: " ").map { .init(String($0)) })
         case .near(let words, let distance):
-            return leaf(words.map { .init($0) }, nearness: distance)
+            let phrases = words.map { $0.split(separator: " ").map { Item(String($0)) } }
+            return leaf(phrases.flatMap(\.self)) { occurrences(near: phrases, $0, distance) }
         case .any(let parts):
             return parts.reduce(into: [:]) { $0.merge(scores($1)) { $0 + $1 } }
         case .all(let parts):
@@ -146,7 +150,11 @@ private struct Model {
         func matches(_ word: String) -> Bool { isPrefix ? word.hasPrefix(text) : word == text }
     }
 
-    private func leaf(_ items: [Item], nearness: Int?) -> [String: Double] {
+    private func leaf(_ items: [Item]) -> [String: Double] {
+        leaf(items) { text in text.indices.count { isPhrase(items, at: $0, text) } }
+    }
+
+    private func leaf(_ items: [Item], _ occurrences: ([String]) -> Int) -> [String: Double] {
         // How many different words of each document an item matches, added up.
         let rarest =
             items.map { item in
@@ -155,25 +163,30 @@ private struct Model {
         guard rarest > 0 else { return [:] }
         let weight = log(1 + max(0, count - Double(rarest) + 0.5) / (Double(rarest) + 0.5))
         return documents.compactMapValues { texts in
-            let times = Double(texts.reduce(0) { $0 + occurrences(items, $1, nearness) })
+            let times = Double(texts.reduce(0) { $0 + occurrences($1) })
             guard times > 0 else { return nil }
             let length = Double(texts.reduce(0) { $0 + $1.count })
             return weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / mean))
         }
     }
 
-    private func occurrences(_ items: [Item], _ text: [String], _ nearness: Int?) -> Int {
+    private func isPhrase(_ items: [Item], at place: Int, _ text: [String]) -> Bool {
+        items.indices.allSatisfy { number in
+            place + number < text.count && items[number].matches(text[place + number])
+        }
+    }
+
+    /// How often the first phrase stands near as many of each as there are.
+    private func occurrences(near phrases: [[Item]], _ text: [String], _ distance: Int) -> Int {
         text.indices.count { place in
-            guard items[0].matches(text[place]) else { return false }
-            return items.indices.dropFirst().allSatisfy { number in
-                guard let nearness else {
-                    let other = place + number
-                    return other < text.count && items[number].matches(text[other])
+            guard isPhrase(phrases[0], at: place, text) else { return false }
+            let end = place + phrases[0].count - 1
+            return phrases.dropFirst().allSatisfy { phrase in
+                let near = text.indices.count { other in
+                    other - end <= distance && place - (other + phrase.count - 1) <= distance
+                        && isPhrase(phrase, at: other, text)
                 }
-                let near = text.indices.count {
-                    abs($0 - place) <= nearness && items[number].matches(text[$0])
-                }
-                return near >= items.count { $0 == items[number] }
+                return near >= phrases.count { $0 == phrase }
             }
         }
     }

@@ -160,6 +160,49 @@ import Testing
         #expect(try index.search(.near([], within: 3)).run().isEmpty)
     }
 
+    @Test func `a phrase that is near something stands together, and its nearest word counts`()
+        throws
+    {
+        let plain = database.fullTextIndex(named: "near", on: ["t", "u"])
+        for (id, text, other) in [
+            ("a", "big dog and a cat", ""), ("b", "dog big cat", ""),
+            ("c", "cat one two big dog", ""),
+            ("d", "big dog one two three cat", ""), ("e", "big dog", "cat"),
+        ] {
+            try database.create(DocumentID(id), ["t": .string(text), "u": .string(other)])
+        }
+        #expect(try find("\"big dog\" NEAR cat", in: plain) == ["a", "c", "d"])
+        #expect(try find("cat NEAR \"big dog\"", in: plain) == ["a", "c", "d"])
+        #expect(try find("\"big dog\" NEAR/3 cat", in: plain) == ["a", "c"])
+        #expect(try find("cat NEAR/3 \"big dog\"", in: plain) == ["a", "c"])
+        #expect(try find("\"big d*\" NEAR/3 \"a cat\"", in: plain) == ["a"])
+        #expect(try find("\"big dog\" NEAR \"big dog\"", in: plain) == [])
+    }
+
+    @Test func `no nearness reaches from one text of a document to another`() throws {
+        let plain = database.fullTextIndex(named: "near", on: ["t", "u"])
+        try database.create("a", ["t": "couch", "u": "potato"])
+        for distance in [1, 999, 1_000, 2_000, .max] {
+            let search = plain.search(.near(["couch", "potato"], within: distance))
+            #expect(try search.run().isEmpty, "\(distance)")
+        }
+    }
+
+    @Test func `a search of too many words, or beginnings of words, is an error`() throws {
+        try fill()
+        func words(_ count: Int) -> String { String(repeating: "couch ", count: count) }
+        #expect(try find(words(1_000)) == ["a", "c", "d"])
+        #expect(code { try index.search(words(1_001)).run() } == .invalidQuery)
+        #expect(code { try index.search("\"\(words(1_001))\"").run() } == .invalidQuery)
+        // Words that are left out count in a phrase, which could else reach over the end of a text.
+        let long = "\"couch \(String(repeating: "the ", count: 1_000)) couch\""
+        #expect(code { try index.search(long).run() } == .invalidQuery)
+        func starts(_ count: Int) -> String { String(repeating: "cou* ", count: count) }
+        #expect(try find(starts(16)) == ["a", "c", "d"])
+        #expect(code { try index.search(starts(17)).run() } == .invalidQuery)
+        #expect(code { try index.search("couch -(\(starts(17)))").run() } == .invalidQuery)
+    }
+
     @Test func `a word near itself stands there twice`() throws {
         let plain = database.fullTextIndex(named: "near", on: ["t"])
         for (id, text) in [("a", "row"), ("b", "row your boat row"), ("c", "row row on row")] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import DivanModel
 import DivanSQLite
 import DivanStorage
 import DivanTestSupport
@@ -232,6 +233,20 @@ struct BlockTests {
             }
             #expect(throws: IndexCorruption.self) { try fixture.values(of: [[0x61, 0x62]]) }
         }
+    }
+
+    /// A crafted block of 150 kB, whose rows share a key of 60 kB, would take 3 GB.
+    @Test func `a block whose rows would take far more memory than they are long is an error`() {
+        var block: [UInt8] = []
+        Varint.append(0, to: &block)
+        Varint.append(60_000, to: &block)
+        block += [UInt8](repeating: 0x61, count: 60_000) + [0]
+        for _ in 0..<20_000 {
+            Varint.append(60_000, to: &block)
+            block += [0, 0]
+        }
+        var rows = BlockRows()
+        #expect(throws: IndexCorruption.self) { try rows.load(key: [0].span, block.span) }
     }
 
     @Test func `a block with damaged bytes gives what can be read of it, or an error`() throws {

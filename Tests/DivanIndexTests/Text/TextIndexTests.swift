@@ -58,10 +58,42 @@ import Testing
         _ fixture: TextIndexFixture, _ prefix: String, _ comment: Comment
     ) throws {
         let found = try fixture.read { index in
-            let postings = try index.postings(ofPrefix: Array(prefix.utf8), needsPlaces: true)
-            return try fixture.found(postings, index)
+            // With memory for many, and for a document at a time.
+            try [1, 1 << 20, 1 << 26].map { prefixes in
+                let postings = try index.postings(
+                    ofPrefix: Array(prefix.utf8), needsPlaces: true, sharedBy: prefixes)
+                return try fixture.found(postings, index)
+            }
         }
-        #expect(found == fixture.expected { $0.hasPrefix(prefix) }, comment)
+        let expected = fixture.expected { $0.hasPrefix(prefix) }
+        #expect(found.allSatisfy { $0 == expected }, comment)
+    }
+
+    @Test func `a document with many words of a prefix is kept about once`() throws {
+        let fixture = try TextIndexFixture()
+        let words = (0..<3_000).map { "a\($0)" }
+        try fixture.replace([("1", words), ("2", ["a1", "b"])])
+        let places = try fixture.read { index in
+            let postings = try #require(
+                index.postings(ofPrefix: [0x61], needsPlaces: true) as? PrefixPostings)
+            #expect(try postings.seek(1) == 1...2)
+            return postings.places
+        }
+        #expect(places.count <= 2 * words.count + 1)
+    }
+
+    @Test func `a search for a prefix ends while it collects the words`() throws {
+        let fixture = try TextIndexFixture()
+        try fixture.replace([("1", (0..<50).map { "a\($0)" })])
+        struct End: Error {}
+        #expect(throws: End.self) {
+            try fixture.read { index in
+                let postings = try index.postings(ofPrefix: [0x61], needsPlaces: false) {
+                    throw End()
+                }
+                _ = try postings.seek(1)
+            }
+        }
     }
 
     @Test func `going on to any ordinal finds the first document that is not before it`() throws {
