@@ -17,8 +17,8 @@ public indirect enum FullTextExpression: Sendable, Hashable {
     /// Documents with these words one after the other. With a `*` at its end, the last of them is the
     /// beginning of a word.
     case phrase(String)
-    /// Documents with these words, or phrases, close together: each at most so many words from the
-    /// first. The number is 0 or more.
+    /// Documents with these words, or phrases, close together in one text: each at most so many words from the first, where
+    /// of a phrase the nearest word counts. The number is 0 or more; more than 999 counts as 999.
     case near([String], within: Int)
     /// Documents that match all of these.
     case all([FullTextExpression])

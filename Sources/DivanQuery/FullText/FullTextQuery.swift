@@ -50,7 +50,8 @@ public struct FullTextQuery: Sendable {
     /// - Returns: The rows, all of one moment, and their documents of the same, unless the
     ///   ``updateMode`` lets rows be older.
     /// - Throws: `DatabaseError` with code `.invalidQuery` when the text makes no sense, or `skip`,
-    ///   `limit` or a nearness is negative, or an expression nests deeper than 512 levels; also `.databaseClosed`, `.io`, `.corrupted`, and as
+    ///   `limit` or a nearness is negative, or an expression nests deeper than 512 levels, or has more than 1,000 words or 16
+    ///   beginnings of words; also `.databaseClosed`, `.io`, `.corrupted`, and as
     ///   `FullTextIndex.updateIndex(progress:)`.
     public func run() throws -> FullTextResult {
         let expression =
