@@ -61,7 +61,7 @@ struct ChangesFeed: ResponseSteps {
         return request.mode == .normal ? .answers : .feeds
     }
 
-    var beginsBeforeHead: Bool { request.filter.isFunction }
+    var beginsBeforeHead: Bool { request.filter.needsDocument }
 
     mutating func whenReady(_ wake: @escaping @Sendable () -> Void) {
         self.wake = wake
@@ -98,7 +98,7 @@ struct ChangesFeed: ResponseSteps {
             if request.mode == .normal || request.mode == .longpoll {
                 text.raw("{\"results\":[\n")
             }
-            // A longpoll's head is sent at once, for clients that time out without one. Only a function may fail before.
+            // A longpoll's head is sent at once, for clients that time out without one, unless a filter may fail before.
             if request.mode == .longpoll, !beginsBeforeHead { return emit(text) }
         case .rows: swap(&text.bytes, &heldHead)
         }
@@ -221,7 +221,8 @@ struct ChangesFeed: ResponseSteps {
             document = try transaction.document(
                 withID: change.id, revision: change.revisions[0])
             if let document {
-                guard try request.filter.passes(document), call.mayRead(document) else { return }
+                // In this order, so that no failure names a document that is hidden.
+                guard call.mayRead(document), try request.filter.passes(document) else { return }
             } else if call.hidesDocuments {
                 return
             }

@@ -177,7 +177,7 @@ enum ChangesFilter: Sendable {
         }
     }
 
-    /// Whether the document itself is needed to decide.
+    /// Whether the document itself is needed to decide, which may then fail.
     var needsDocument: Bool {
         switch self {
         case .selector, .function, .view: true
@@ -205,12 +205,19 @@ enum ChangesFilter: Sendable {
         }
     }
 
+    /// Whether a document passes.
+    ///
+    /// - Throws: What the app's code throws; `DatabaseError` with code `.invalidQuery` where a selector cannot tell.
     func passes(_ document: Document) throws -> Bool {
         switch self {
-        case .selector(let selector): selector.matches(document)
-        case .function(let function, let parameters, _): try function(document, parameters)
-        case .view(let view): try view.emits(for: document)
-        case .all, .documentIDs, .designDocuments: true
+        case .selector(let selector):
+            guard let isWanted = selector.truth(of: document) else {
+                throw DatabaseError.undecided(document.id)
+            }
+            return isWanted
+        case .function(let function, let parameters, _): return try function(document, parameters)
+        case .view(let view): return try view.emits(for: document)
+        case .all, .documentIDs, .designDocuments: return true
         }
     }
 }

@@ -49,15 +49,4 @@ import Testing
         #expect(answer.json["warning"] == nil)
         #expect(answer.json["docs"]?.array?.map { $0["_id"] } == ["stuck"])
     }
-
-    @Test(arguments: [pattern, "{\"$not\":\(pattern)}"])
-    func `a feed leaves the document out`(condition: String) throws {
-        let site = try TestSite()
-        fill(site)
-        let answer = site.send(
-            "POST", "/db/_changes?filter=_selector", "{\"selector\":{\"t\":\(condition)}}")
-        #expect(answer.status == 200)
-        let ids = (answer.json["results"]?.array ?? []).map { $0["id"] }
-        #expect(ids == (condition == Self.pattern ? [] : ["calm"]))
-    }
 }
