@@ -2,6 +2,7 @@
 
 import { hooks } from "./api/client.js";
 import { has, isReachable, refresh, server, serverName, session, signIn } from "./api/server.js";
+import { closeDialogs } from "./components/dialog.js";
 import { icon } from "./components/icon.js";
 import { emptyState, errorState, loadingState } from "./components/states.js";
 import { fill, h } from "./core/dom.js";
@@ -49,6 +50,8 @@ export class Shell {
     this.leaving = new AbortController();
     /** @type {(() => Promise<boolean>) | null} */
     this.guard = null;
+    /** Whether the guard asks. */
+    this.isAsking = false;
     this.shownHash = "";
     this.places = h("nav.places", { "aria-label": "Places" });
     this.crumbs = h("nav.crumbs", { "aria-label": "Where you are" });
@@ -120,16 +123,24 @@ export class Shell {
     this.show();
   }
 
-  /** Shows the view of the address. */
+  /**
+   * Shows the view of the address.
+   *
+   * @returns {Promise<void>}
+   */
   async show() {
     const hash = location.hash || "#/";
     if (hash === this.shownHash) return;
+    if (this.isAsking) return;
     if (this.guard) {
-      const before = this.shownHash;
-      const mayLeave = await this.guard();
-      if (!mayLeave) { history.replaceState(null, "", before); return; }
+      this.isAsking = true;
+      const mayLeave = await this.guard().finally(() => { this.isAsking = false; });
+      if (!mayLeave) { history.replaceState(null, "", this.shownHash); return; }
+      // The address may be another one by now.
+      this.guard = null;
+      return this.show();
     }
-    this.guard = null;
+    closeDialogs();
     this.leaving.abort();
     this.leaving = new AbortController();
     this.shownHash = hash;

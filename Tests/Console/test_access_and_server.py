@@ -78,6 +78,31 @@ class Access(WithUsers):
         b.until(lambda: b.hash.startswith("#/db/shop/access"), "the page stays")
         b.reads("eve")
 
+    def test_who_goes_back_twice_is_asked_once_about_unsaved_rights_and_other_dialogs_close_when_the_view_is_left(self):
+        b = self.browser
+        self.sign_in("#/server")
+        b.go("#/sync")
+        b.go("#/db/shop/access")
+        b.until(lambda: b.js("return document.querySelectorAll('.halves .input').length") >= 4, "the fields are there")
+        b.js("return document.querySelectorAll('.halves .input')[0]").click()
+        b.write("eve")
+        b.press("Enter")
+        b.js("document.activeElement.blur()")
+        b.press("?")
+        b.find("dialog", "Keyboard shortcuts")
+        b.driver.back()
+        b.find("dialog", "Leave without saving?")
+        b.driver.back()
+        b.until(lambda: b.hash.startswith("#/server"), "the address is that of the first view")
+        self.assertEqual(len(b.js("return [...document.querySelectorAll('dialog')]")), 2)
+        b.click("button", "Cancel", within=b.find("dialog", "Leave without saving?"))
+        b.until(lambda: b.hash.startswith("#/db/shop/access"), "the view stays")
+        b.find("dialog", "Keyboard shortcuts")
+        b.go("#/sync")
+        b.click("button", "Leave without saving", within=b.find("dialog", "Leave without saving?"))
+        b.gone("dialog")
+        b.until(lambda: b.js("return document.title").startswith("Sync"), "the other view is shown")
+
     def test_access_that_another_administrator_has_changed_meanwhile_is_not_replaced(self):
         b = self.browser
         nobody = {"names": [], "roles": []}

@@ -49,6 +49,16 @@ class Everybody(ConsoleTest):
         b.press("Escape")
         b.gone("dialog")
 
+    def test_going_back_closes_a_dialog(self):
+        b = self.browser
+        b.open("#/")
+        b.go("#/server")
+        b.press("?")
+        b.find("dialog", "Keyboard shortcuts")
+        b.driver.back()
+        b.gone("dialog")
+        b.until(lambda: b.hash == "#/", "the overview's address is shown")
+
     @needs_view("documents")
     def test_g_goes_to_a_database_by_its_name(self):
         b = self.browser

@@ -5,6 +5,16 @@ import { button } from "./button.js";
 import { field, input } from "./field.js";
 import { placeToasts } from "./toast.js";
 
+/** What closes each dialog that is open. @type {Set<() => void>} */
+const leaves = new Set();
+
+/**
+ * Closes the dialogs of a view that is left for good: the question whether to leave it is a dialog, too.
+ *
+ * One whose work cannot be left stays until that ends.
+ */
+export function closeDialogs() { for (const leave of [...leaves]) leave(); }
+
 /**
  * Opens a dialog and waits until it is closed.
  *
@@ -76,12 +86,14 @@ export function openDialog({ title, body, action, kind = "primary", wide = false
     dialog.addEventListener("close", () => {
       // A browser lets a page refuse Escape only once.
       if (isHeld) { dialog.showModal(); return; }
+      leaves.delete(leave);
       placeToasts();
       dialog.remove();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
       resolve(result);
     });
     signal?.addEventListener("abort", leave, { once: true });
+    leaves.add(leave);
     document.body.append(dialog);
     dialog.showModal();
     placeToasts();
