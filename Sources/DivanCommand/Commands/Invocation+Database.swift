@@ -3,6 +3,7 @@
 internal import Divan
 internal import DivanHTTP
 internal import DivanJSON
+internal import DivanListener
 internal import FoundationEssentials
 
 extension Invocation {
@@ -17,13 +18,20 @@ extension Invocation {
         options.readOnly = !forWriting
         options.create = creating
         do {
-            return try Database.open(at: URL(filePath: path), options: options)
+            return try Self.open(path, options)
         } catch let error as DatabaseError where error.code == .databaseNotFound {
             // The library's own sentence speaks of its options.
             throw CommandFailure(
                 .notFound,
                 "There is no database at \(Self.shown(path)). \"divan create\" makes one.")
         }
+    }
+
+    /// Opens a database. What is written into `_users` is what a listener would take.
+    static func open(_ path: String, _ options: DatabaseOptions) throws -> Database {
+        let database = try Database.open(at: URL(filePath: path), options: options)
+        ListenerUsers.keepRules(of: database)
+        return database
     }
 
     /// Completes the path of a database that may be created.

@@ -218,7 +218,7 @@ struct ReplicationEnds {
         var options = invocation.databaseOptions
         options.create = creating
         do {
-            return try Database.open(at: URL(filePath: location), options: options)
+            return try Invocation.open(location, options)
         } catch let error as DatabaseError where error.code == .databaseNotFound {
             throw CommandFailure(
                 .notFound, "There is no database at \(Invocation.shown(location)).")

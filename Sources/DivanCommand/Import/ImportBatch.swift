@@ -107,7 +107,7 @@ extension DatabaseError {
     /// Whether the fault is in one document, so that the others can go on.
     fileprivate var isAboutOneDocument: Bool {
         switch code {
-        case .conflict, .invalidDocument, .invalidID, .attachmentNotFound: true
+        case .conflict, .forbidden, .invalidDocument, .invalidID, .attachmentNotFound: true
         default: false
         }
     }

@@ -219,8 +219,8 @@ extension Site {
         -> PeerAuthor
     {
         let form = { @Sendable [weak self] (document: WireDocument) in
-            self?.systemDatabase(named: target.name) == .users
-                ? UserDocument.arriving(document) : document
+            guard let self, systemDatabase(named: target.name) == .users else { return document }
+            return try UserDocument.arriving(document, configuration.settings.passwords)
         }
         return PeerAuthor(form: form) { [weak self] in
             guard self != nil else {

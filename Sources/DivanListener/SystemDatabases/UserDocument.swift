@@ -40,7 +40,31 @@ enum UserDocument {
         _ id: DocumentID, _ received: ReceivedDocument, by user: ListenerUser,
         editing base: Document?, _ requirements: PasswordRequirements
     ) throws -> ReceivedDocument {
-        let body = received.body.jsonValue().object ?? [:]
+        let body = try checked(id, received.body)
+        if !user.isAdmin {
+            try checkKept(body, of: base)
+            guard received.body.byteCount <= longest else {
+                throw HTTPFailure(
+                    413, "document_too_large",
+                    "An account may be \(longest / 1_024) kB long; keep other data in another database."
+                ).ofDocument
+            }
+        }
+        var received = received
+        received.body = try stored(received.body, body, requirements)
+        return received
+    }
+
+    /// Reads a document that must be an account, by whatever way it has come.
+    ///
+    /// - Parameters:
+    ///   - id: The document's ID.
+    ///   - packed: Its properties.
+    /// - Returns: Its properties.
+    /// - Throws: `HTTPFailure` 403 where it describes no user.
+    @discardableResult
+    static func checked(_ id: DocumentID, _ packed: PackedValue) throws(HTTPFailure) -> JSONObject {
+        let body = packed.jsonValue().object ?? [:]
         // One without a type is a user's by its ID and name.
         let isNamed = body["name"]?.string.map { id == DocumentID(prefix + $0) } ?? false
         guard body["type"].map({ $0.string == "user" }) ?? isNamed else {
@@ -65,19 +89,18 @@ enum UserDocument {
                 "No system roles (starting with underscore) in users db.")
         }
         try check(name: name)
-        if !user.isAdmin {
-            try checkKept(body, of: base)
-            guard received.body.byteCount <= longest else {
-                throw HTTPFailure(
-                    413, "document_too_large",
-                    "An account may be \(longest / 1_024) kB long; keep other data in another database."
-                ).ofDocument
-            }
-        }
+        return body
+    }
+
+    /// An account as it is stored: with its type, and the hash in place of the password.
+    ///
+    /// - Throws: `HTTPFailure` 400 or 403 where the password is not as it must be.
+    private static func stored(
+        _ packed: PackedValue, _ body: JSONObject, _ requirements: PasswordRequirements
+    ) throws -> PackedValue {
         var changes: NameMap<JSONValue?> = [:]
         if body["type"] == nil { changes["type"] = .some("user") }
         if body["password"] != nil { changes["password"] = .some(nil) }
-        guard !changes.isEmpty else { return received }
         if let password = body["password"], !password.isNull {
             guard let text = password.string else {
                 throw HTTPFailure.forbidden("Password must be a string")
@@ -85,9 +108,7 @@ enum UserDocument {
             try requirements.check(text)
             for (key, value) in hashed(text) { changes[key] = value }
         }
-        var received = received
-        received.body = received.body.replacing(changes)
-        return received
+        return changes.isEmpty ? packed : packed.replacing(changes)
     }
 
     /// Whether an account may have a role: of those that the listener gives a meaning only the one that shows metrics.
@@ -95,7 +116,7 @@ enum UserDocument {
         !role.hasBytePrefix("_") || role.hasSameBytes(as: ListenerUser.metricsRole)
     }
 
-    private static func check(name: String) throws {
+    private static func check(name: String) throws(HTTPFailure) {
         guard !name.hasBytePrefix("_") else {
             throw HTTPFailure.forbidden("Username may not start with underscore.")
         }
@@ -105,7 +126,7 @@ enum UserDocument {
     }
 
     /// Refuses a stored hash that no CouchDB can read; where a password is sent, the one in the document is replaced.
-    private static func checkScheme(_ body: JSONObject) throws {
+    private static func checkScheme(_ body: JSONObject) throws(HTTPFailure) {
         guard body["password"]?.string == nil, let scheme = body["password_scheme"] else { return }
         switch scheme.string {
         case "pbkdf2":
@@ -159,18 +180,24 @@ enum UserDocument {
         ]
     }
 
-    /// An account that a replication brings as it is stored: its password as the hash, under the revision ID that it came with, as in
-    /// CouchDB.
-    static func arriving(_ document: WireDocument) -> WireDocument {
-        guard let id = document.id, id.text.hasBytePrefix(prefix),
-            let password = document.body["password"]?.string
-        else { return document }
-        var changes: NameMap<JSONValue?> = [:]
-        changes["password"] = .some(nil)
-        for (key, value) in hashed(password) { changes[key] = value }
+    /// An account that a replication brings as it is stored, under the revision ID that it came with, as in CouchDB.
+    ///
+    /// - Throws: `ReplicationError` where it describes no user, or its password is not as it must be.
+    static func arriving(_ document: WireDocument, _ requirements: PasswordRequirements) throws
+        -> WireDocument
+    {
+        guard let id = document.id, !id.isDesign else { return document }
         var document = document
-        document.body = document.body.replacing(changes)
-        return document
+        if document.isDeleted {
+            document.body = document.body.replacing(["password": nil])
+            return document
+        }
+        do {
+            document.body = try stored(document.body, checked(id, document.body), requirements)
+            return document
+        } catch let failure as HTTPFailure {
+            throw ReplicationError(.forbidden, failure.reason, documentID: id)
+        }
     }
 
     /// Whether a document is an account with a password that was not hashed.

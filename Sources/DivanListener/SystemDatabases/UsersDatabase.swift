@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import DivanDatabase
+package import DivanDatabase
 internal import DivanJSON
 internal import DivanModel
 
@@ -10,6 +10,15 @@ extension SystemDatabase {
     /// Whether users may be in a database of a name: there is none that the listener needs for other things.
     static func mayBeUsers(_ name: String) -> Bool {
         Manager.isValidDatabaseName(name) && (SystemDatabase(rawValue: name) ?? .users) == .users
+    }
+}
+
+extension ListenerUsers {
+    /// Has this process store nothing in `_users` but accounts, as a listener does: for programs that write without one.
+    ///
+    /// - Parameter database: The database; another one stays as it is.
+    package static func keepRules(of database: Database) {
+        if SystemDatabase(rawValue: database.name) == .users { UsersDesign.register(in: database) }
     }
 }
 

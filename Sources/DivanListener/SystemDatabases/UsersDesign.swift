@@ -19,16 +19,22 @@ enum UsersDesign {
             id, ["language": "javascript", "validate_doc_update": .string(function)], parent: nil)
     }
 
-    /// The name of the rule that passwords are not kept.
-    private static let rule = "accounts have hashes of passwords"
+    /// The name of the rule that there are accounts alone, without passwords.
+    private static let rule = "accounts have the form of users, and hashes of passwords"
 
-    /// Has nothing run its function, and no password stored as it is, by whatever way it comes. Another function that was
-    /// stored in place of this one is run.
+    /// Has nothing run its function, and nothing stored but accounts, whose passwords are hashed, by whatever way they come.
+    /// Another function that was stored in place of this one is run.
     static func register(in database: Database) {
         if database.validation(named: rule) == nil {
             database.setValidation(named: rule) { revision, context in
-                guard UserDocument.hasPassword(revision) else { return }
-                throw context.rejection("An account has the hash of a password, and not itself.")
+                if UserDocument.hasPassword(revision) {
+                    throw context.rejection(
+                        "An account has the hash of a password, and not itself.")
+                }
+                guard !revision.isDeleted, !revision.id.isDesign else { return }
+                do throws(HTTPFailure) {
+                    try UserDocument.checked(revision.id, revision.body)
+                } catch { throw context.rejection(error.reason) }
             }
         }
         guard database.validation(named: id.text) == nil else { return }

@@ -10,16 +10,17 @@ package struct PeerAuthor: Sendable {
     package typealias Scope = @Sendable (() throws -> Void) throws -> Void
 
     let scope: @Sendable () throws -> Scope
-    let form: @Sendable (WireDocument) -> WireDocument
+    let form: @Sendable (WireDocument) throws -> WireDocument
 
     /// Makes an author.
     ///
     /// - Parameters:
-    ///   - form: Makes of a document that arrives what is stored under its revision ID.
+    ///   - form: Makes of a document that arrives what is stored under its revision ID; where it throws, that document is
+    ///     refused.
     ///   - scope: Finds out who it is, before each transaction, and gives what runs in it. It may
     ///     block, and throws `ReplicationError` where the author's credentials are no longer right.
     package init(
-        form: @escaping @Sendable (WireDocument) -> WireDocument = { $0 },
+        form: @escaping @Sendable (WireDocument) throws -> WireDocument = { $0 },
         _ scope: @escaping @Sendable () throws -> Scope
     ) {
         self.form = form

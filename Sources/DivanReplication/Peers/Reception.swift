@@ -61,7 +61,7 @@ package struct Reception: Sendable {
     func receive(_ documents: [WireDocument], in database: Database) async throws -> [PutOutcome] {
         let (prepared, scope) = try await database.background {
             let scope = try author?.scope()
-            return (documents.map { prepare(author?.form($0) ?? $0, in: database) }, scope)
+            return (documents.map { prepare($0, in: database) }, scope)
         }
         let outcomes = try await database.receive(from: source) { [self] transaction in
             guard let scope else { return try store(prepared, transaction) }
@@ -143,6 +143,7 @@ package struct Reception: Sendable {
     /// Checks a document and brings its attachments into temporary files.
     private func prepare(_ document: WireDocument, in database: Database) -> Prepared {
         do {
+            let document = try author?.form(document) ?? document
             let id = try document.requiredID()
             var revision = try ExistingRevision(
                 id: id, history: try document.requiredHistory(), isDeleted: document.isDeleted,

@@ -48,6 +48,26 @@ import Testing
         #expect(missing.err.contains("in.json:1: the input has not an array \"nothing\"."))
     }
 
+    @Test func `what is no account does not get into _users`() throws {
+        try tool.run("create", "_users")
+        let hashed = #"{"_id":"org.couchdb.user:ann","name":"ann","roles":[],"type":"user"}"#
+        let wrong = [
+            #"{"_id":"note"}"#,
+            #"{"_id":"org.couchdb.user:joe","name":"joe","roles":["_admin"],"type":"user"}"#,
+            #"{"_id":"org.couchdb.user:sue","name":"sue","roles":[],"type":"user","password":"p"}"#,
+        ]
+        let result = try tool.run(
+            "import", "_users", input: (wrong + [hashed]).joined(separator: "\n"))
+        #expect(result.status != 0)
+        #expect(try tool.run("ls", "_users").lines == ["org.couchdb.user:ann"])
+        for document in wrong {
+            #expect(try tool.run("put", "_users", input: document).status != 0)
+            try tool.run("import", "db", input: document)
+        }
+        try tool.run("replicate", "db", "_users")
+        #expect(try tool.run("ls", "_users").lines == ["org.couchdb.user:ann"])
+    }
+
     @Test func `an unnamed array inside an object is asked for`() throws {
         let result = try tool.run("import", "db", input: "{\n \"rows2\": [\n {}\n]}")
         #expect(result.status == 2)

@@ -107,7 +107,8 @@ struct ReplicationAuthorTests {
             ["name": "joe", "type": "user", "roles": [], "password": "pw"], parent: nil)
         #expect(site.send("PUT", "/_users", "", Self.root).status == 201)
         let answer = await replicate("source", "_users")
-        #expect(answer["history"]?[0]?["doc_write_failures"] == 0, "\(answer)")
+        // The three others are no accounts.
+        #expect(answer["history"]?[0]?["doc_write_failures"] == 3, "\(answer)")
         let users = try site.manager.database(named: "_users")
         let stored = try #require(try users.document(withID: "org.couchdb.user:joe"))
         #expect(stored.revisionID == sent.revisionID)

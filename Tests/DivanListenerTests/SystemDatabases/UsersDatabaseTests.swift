@@ -97,12 +97,12 @@ import Testing
         site.send("GET", "/_users", "", root)
         for name in ["accounts", "_users"] {
             let database = try #require(site.manager[name])
-            let body: JSONObject = ["name": "joe", "type": "user", "password": "pw"]
+            var body: JSONObject = ["name": "joe", "roles": [], "type": "user", "password": "pw"]
             #expect(throws: DatabaseError.self) {
                 _ = try database.put("org.couchdb.user:joe", body, parent: nil)
             }
-            _ = try database.put("org.couchdb.user:sue", ["password": .null], parent: nil)
-            _ = try database.put("other", ["password": "pw"], parent: nil)
+            body["password"] = .null
+            _ = try database.put("org.couchdb.user:joe", body, parent: nil)
         }
     }
 
