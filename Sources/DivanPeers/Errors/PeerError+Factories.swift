@@ -170,6 +170,13 @@ extension PeerError {
             .refused, "The other user has not answered in time; make a new link to try again.")
     }
 
+    static var revokedMeanwhile: PeerError {
+        PeerError(
+            .refused,
+            "A device was revoked while this one was being paired, which ends that; make a new link to try again."
+        )
+    }
+
     static func unshareable(_ name: String) -> PeerError {
         PeerError(
             .invalidValue,

@@ -22,6 +22,7 @@ internal import DivanListener
 /// 3. No secret of a link is kept, only its digest.
 /// 4. A device becomes a peer in answer to a request of its own, after the app has said yes and while there is time: so one that
 ///    has gone away is not paired.
+/// 5. None becomes a peer if any was revoked since its link was made. That is asked under the lock of the file.
 struct PairingOffers {
     /// Whether to pair with a device.
     typealias Confirmation = @Sendable (PairingCandidate) async -> Bool
@@ -31,6 +32,8 @@ struct PairingOffers {
         let databases: NameSet
         let end: ContinuousClock.Instant
         let confirm: Confirmation?
+        /// How many devices were revoked before it.
+        let revocations: Int64
         /// Whether the listener that it was made for still listens.
         var isLive: @Sendable () -> Bool = { true }
         var isUsed = false
@@ -49,6 +52,7 @@ struct PairingOffers {
         /// What the two will keep.
         let secret: [UInt8]
         let confirm: Confirmation?
+        let revocations: Int64
         let end: ContinuousClock.Instant
         var isAsked = false
         var decision: Bool?

@@ -74,12 +74,13 @@ extension PeerDevice {
         _ link: PeerLink, _ lifetime: Duration, at site: DeviceSite,
         _ confirm: PairingOffers.Confirmation?
     ) {
+        let revocations = revocations
         state.withLock {
             $0.offers.add(
                 PairingOffers.Offer(
                     digest: PairingOffers.digest(link.invitation.secret.bytes),
                     databases: [link.database], end: .now + lifetime, confirm: confirm,
-                    isLive: site.isLive))
+                    revocations: revocations, isLive: site.isLive))
         }
     }
 }
@@ -125,7 +126,7 @@ extension PeerDevice: ListenerDevices {
             nonce: nonce,
             codeKey: PeerKey.codeKey(secret, host: own, guest: key),
             secret: PeerKey.secret(secret, host: own, guest: key), confirm: offer.confirm,
-            end: .now + PairingOffers.time)
+            revocations: offer.revocations, end: .now + PairingOffers.time)
         state.withLock { $0.offers.welcome(guest, key: key) }
         return ["name": .string(self.name), "nonce": .string(Hexadecimal.text(nonce))]
     }
@@ -156,9 +157,11 @@ extension PeerDevice: ListenerDevices {
         do throws(PeerError) {
             try add(
                 PairedPeer(
-                    key: key, name: guest.name, databases: guest.databases, secret: guest.secret))
+                    key: key, name: guest.name, databases: guest.databases, secret: guest.secret),
+                since: guest.revocations)
         } catch {
             state.withLock { $0.pairings.fail(guest.offer, error.message) }
+            if error.code == .refused { throw PairingRefusal.unknownLink }
             throw error
         }
         return ["state": "paired"]
@@ -179,9 +182,15 @@ extension PeerDevice: ListenerDevices {
     }
 
     /// Adds a peer. One that was paired before is paired anew, and shares what it shared, too.
-    func add(_ peer: PairedPeer) throws(PeerError) {
+    ///
+    /// - Parameters:
+    ///   - peer: The peer.
+    ///   - revocations: How many devices were revoked when the pairing began.
+    /// - Throws: `PeerError` with code `.refused` where one was revoked since, `.storage`, or `.invalidValue` for this device.
+    func add(_ peer: PairedPeer, since revocations: Int64) throws(PeerError) {
         guard peer.id != id else { throw .ownLink }
         try change { file throws(PeerError) in
+            guard file.revocations == revocations else { throw .revokedMeanwhile }
             var peer = peer
             if let place = file.peers.firstIndex(where: { $0.key == peer.key }) {
                 peer.databases.formUnion(file.peers[place].databases)

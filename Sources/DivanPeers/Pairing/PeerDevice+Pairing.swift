@@ -36,7 +36,7 @@ extension PeerDevice {
     ///   - showing: Gets the digits that both screens show, before the other user is asked.
     /// - Returns: The peer, and the digits.
     /// - Throws: `PeerError` with code `.unreachable` when no address answers, `.untrusted` when only other devices do, `.refused`
-    ///   when the link counts no longer or the other user says no, `.storage`, `.invalidValue` for a link of this device, or
+    ///   when the link counts no longer, the other user says no, or a device was revoked here meanwhile, `.storage`, `.invalidValue` for a link of this device, or
     ///   `.cancelled`.
     public func pair(
         with link: PeerLink, showing: (@Sendable (_ code: String) -> Void)? = nil
@@ -60,6 +60,7 @@ extension PeerDevice {
         let trust = LinkTrust(link.endpoint.fingerprint)
         let transport = try PeerTransport(self, trusting: .decision(trust.decision))
         defer { transport.close() }
+        let revocations = revocations
         let (own, secret) = (identity.keyDigest, link.invitation.secret.bytes)
         let guestNonce = RandomBytes.make(16)
         let (welcome, host) = try await transport.post(
@@ -86,7 +87,7 @@ extension PeerDevice {
             key: key, name: hostName, databases: [link.database],
             secret: PeerKey.secret(secret, host: key, guest: own))
         peer.place = PeerPlace(link.endpoint.places, port: UInt16(clamping: link.endpoint.port))
-        try add(peer)
+        try add(peer, since: revocations)
         return Pairing(peer: peer, code: code)
     }
 

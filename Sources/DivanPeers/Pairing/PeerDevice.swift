@@ -146,7 +146,7 @@ public final class PeerDevice: Sendable {
     }
 
     /// Ends the pairing with a device: it is refused from now on. It can be paired again by a new link; those that were shown
-    /// before are withdrawn.
+    /// before are withdrawn, and a pairing that is under way with any device comes to nothing, also in another program.
     ///
     /// - Parameter id: The peer.
     /// - Throws: `PeerError` with code `.unknownPeer` or `.storage`.
@@ -156,8 +156,15 @@ public final class PeerDevice: Sendable {
                 throw .unknownPeer(id)
             }
             file.peers.remove(at: place)
+            file.revocations = file.revocations.addingSaturated(1)
         }
         withdrawLinks()
+    }
+
+    /// How many devices were revoked, by this program or another.
+    var revocations: Int64 {
+        refresh()
+        return state.withLock { $0.file.revocations }
     }
 
     /// Ends all links that this program has shown, and the pairings that are not done.
@@ -226,8 +233,9 @@ public final class PeerDevice: Sendable {
 
     func change<T>(_ change: (inout PeersFile) throws(PeerError) -> T) throws(PeerError) -> T {
         // Not in the mutex: another program may hold the lock of the file for a while.
-        let (file, stamp, result) = try PeersFile.change(path, change)
-        state.withLock { set(file, stamp, &$0) }
+        let result = try PeersFile.change(path, change)
+        // Not what was written here: another change may have come since, such as a revocation.
+        refresh()
         return result
     }
 

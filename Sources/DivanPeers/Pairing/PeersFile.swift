@@ -7,7 +7,8 @@ internal import DivanSystem
 ///
 ///     {"name": "Ann's laptop", "port": 49213,
 ///      "peers": [{"key": "…", "name": "Bob's phone", "databases": ["notes"], "secret": "…", "paired": 1795224062,
-///                 "place": {"addresses": ["192.168.1.7"], "port": 49213}}]}
+///                 "place": {"addresses": ["192.168.1.7"], "port": 49213}}],
+///      "revocations": 1}
 ///
 /// Only its owner may read it. Programs that change it at the same time wait for each other: what one has revoked, another
 /// does not bring back.
@@ -16,6 +17,8 @@ struct PeersFile: Sendable {
     /// The port that the device listened on last.
     var port: UInt16?
     var peers: [PairedPeer] = []
+    /// How many devices were revoked. A pairing that began before the last of them pairs no device.
+    var revocations: Int64 = 0
 
     /// Tells one writing of the file from the next; nil while there is none.
     typealias Stamp = Files.Stamp
@@ -31,6 +34,7 @@ struct PeersFile: Sendable {
         var file = PeersFile()
         file.name = value["name"]?.string
         file.port = value["port"]?.int64.flatMap(UInt16.init(exactly:))
+        file.revocations = value["revocations"]?.int64 ?? 0
         for item in list {
             guard let peer = PairedPeer(item) else { throw .malformedFile }
             file.peers.append(peer)
@@ -43,11 +47,11 @@ struct PeersFile: Sendable {
     /// - Parameters:
     ///   - path: The file.
     ///   - change: What to change.
-    /// - Returns: The file as it is then with its stamp, and what the closure returns.
+    /// - Returns: What the closure returns.
     /// - Throws: `PeerError` with code `.storage`, and what the closure throws; nothing is changed then.
     static func change<T>(
         _ path: String, _ change: (inout PeersFile) throws(PeerError) -> T
-    ) throws(PeerError) -> (PeersFile, Stamp?, T) {
+    ) throws(PeerError) -> T {
         guard let lock = OwnersFile.lock(path) else { throw .unwritableFile }
         defer { lock.unlock() }
         var file = try load(path)
@@ -55,10 +59,10 @@ struct PeersFile: Sendable {
         var value: JSONObject = ["peers": .array(file.peers.map(\.json))]
         if let name = file.name { value["name"] = .string(name) }
         if let port = file.port { value["port"] = .integer(Int64(clamping: port)) }
+        if file.revocations > 0 { value["revocations"] = .integer(file.revocations) }
         var text: [UInt8] = []
         JSONWriter.append(.object(value), to: &text, pretty: true)
         guard OwnersFile.replace(path, text) else { throw .unwritableFile }
-        // Before the lock is given up: the stamp of what another program writes then is not this one's.
-        return (file, Files.stamp(of: path), result)
+        return result
     }
 }

@@ -31,7 +31,7 @@ import Testing
                 offers.add(
                     .init(
                         digest: PairingOffers.digest(model.secret), databases: ["notes"],
-                        end: model.end, confirm: nil))
+                        end: model.end, confirm: nil, revocations: 0))
                 models.append(model)
             case 5..<9:
                 guard let place = models.indices.suffix(90).randomElement(using: &random) else {

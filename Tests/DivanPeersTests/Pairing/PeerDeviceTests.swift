@@ -23,7 +23,7 @@ import Testing
 
     @Test func `a device is the same after each start`() throws {
         let first = try PeerDevice(keptIn: folder.url, name: "Ann")
-        try first.add(Self.peer(1))
+        try first.add(Self.peer(1), since: 0)
         let second = try PeerDevice(keptIn: folder.url)
         #expect(second.id == first.id && second.name == "Ann")
         #expect(second.id.wholeMatch(of: /[0-9a-f]{32}/) != nil)
@@ -40,7 +40,7 @@ import Testing
         let (one, other) = (
             try PeerDevice(keptIn: folder.url), try PeerDevice(keptIn: folder.url)
         )
-        for number: UInt8 in 1...3 { try one.add(Self.peer(number)) }
+        for number: UInt8 in 1...3 { try one.add(Self.peer(number), since: 0) }
         #expect(other.peers.count == 3)
         let id = other.peers[1].id
         try other.rename(peer: id, to: "Bob's phone")
@@ -57,7 +57,9 @@ import Testing
             for (place, device) in devices.enumerated() {
                 group.addTask {
                     for number in 0..<10 {
-                        do { try device.add(Self.peer(UInt8(place * 10 + number + 1))) } catch {
+                        do {
+                            try device.add(Self.peer(UInt8(place * 10 + number + 1)), since: 0)
+                        } catch {
                             Issue.record(error)
                         }
                     }
@@ -70,13 +72,13 @@ import Testing
 
     @Test func `a file that is malformed lets no device in, and says what to do`() throws {
         let device = try PeerDevice(keptIn: folder.url)
-        try device.add(Self.peer(1))
+        try device.add(Self.peer(1), since: 0)
         for text in ["", "{", "[]", #"{"peers":[{}]}"#, #"{"peers":[{"key":"00"}]}"#] {
             try Data(text.utf8).write(to: folder.url.appending(path: "peers.json"))
             #expect(device.peers.isEmpty, "\(text)")
             let error = #expect(throws: PeerError.self) { try PeerDevice(keptIn: folder.url) }
             #expect(error?.code == .storage && error?.message.contains("peers.json") == true)
-            #expect(throws: PeerError.self) { try device.add(Self.peer(2)) }
+            #expect(throws: PeerError.self) { try device.add(Self.peer(2), since: 0) }
         }
     }
 
@@ -99,7 +101,7 @@ import Testing
         let alone = try PeerDevice(keptIn: folder.url)
         try FileManager.default.removeItem(at: file)
         let device = try PeerDevice(keptIn: folder.url)
-        try device.add(Self.peer(1))
+        try device.add(Self.peer(1), since: 0)
         let same = try PeerDevice(keptIn: folder.url)
         #expect(same.id == device.id && device.id != alone.id)
         try FileManager.default.removeItem(at: file)
@@ -123,10 +125,12 @@ import Testing
 
     @Test func `there is room for as many peers as marks fit, and no more`() throws {
         let device = try PeerDevice(keptIn: folder.url)
-        for number in 0..<PeerDevice.mostPeers { try device.add(Self.peer(UInt8(number + 1))) }
-        #expect(throws: PeerError.self) { try device.add(Self.peer(200)) }
+        for number in 0..<PeerDevice.mostPeers {
+            try device.add(Self.peer(UInt8(number + 1)), since: 0)
+        }
+        #expect(throws: PeerError.self) { try device.add(Self.peer(200), since: 0) }
         // One that is paired already finds room.
-        try device.add(Self.peer(1, "again"))
+        try device.add(Self.peer(1, "again"), since: 0)
         #expect(device.peers.count == PeerDevice.mostPeers)
         let text = PeerMarks.text(for: device.peers, of: device.identity, day: 20_000)
         #expect(throws: Never.self) { try text.check() }
@@ -140,9 +144,9 @@ import Testing
         )
         var changes = one.peerChanges().makeAsyncIterator()
         #expect(await changes.next()?.count == 0)
-        try one.add(Self.peer(1))
+        try one.add(Self.peer(1), since: 0)
         #expect(await changes.next()?.count == 1)
-        try other.add(Self.peer(2))
+        try other.add(Self.peer(2), since: 0)
         #expect(await changes.next()?.count == 2)
         try other.revoke(other.peers[0].id)
         #expect(await changes.next()?.count == 1)
