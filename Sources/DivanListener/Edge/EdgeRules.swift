@@ -116,6 +116,7 @@ struct EdgeRules: Sendable {
 
     private func sign(_ settings: inout ReplicationConfiguration) {
         settings.trust = hub.trust
+        settings.isAutomatic = true
         if settings.authenticator == nil { settings.authenticator = authenticator }
     }
 

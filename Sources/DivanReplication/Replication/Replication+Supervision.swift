@@ -31,7 +31,7 @@ extension Replication {
             let watch = RunWatch(after: lastSaved, countsStored: countsStored)
             do {
                 beginRun()
-                try await run(stop, isResetting, watch)
+                try await run(stop, isResetting, watch, isRetry: retries.failures > 0)
                 // What delayed it before is over.
                 settleErrors()
                 return end(nil)
@@ -109,8 +109,11 @@ extension Replication {
     }
 
     /// One run, with peers of its own.
-    private func run(_ stop: StopSignal, _ isResetting: Bool, _ watch: RunWatch) async throws {
-        let settings = settings.withOldNames
+    private func run(
+        _ stop: StopSignal, _ isResetting: Bool, _ watch: RunWatch, isRetry: Bool
+    ) async throws {
+        var settings = settings.withOldNames
+        if isRetry { settings.isAutomatic = true }
         let limits = try settings.limits
         let ends = try Ends(self, settings)
         let start = try await ends.prepare()

@@ -19,6 +19,8 @@ public struct ReplicationAuthenticator: Sendable {
 
     /// The name that it signs in with; nil where a token says who it is.
     var userName: String?
+    /// The name with the password; nil where there is none.
+    var user: HTTPURL.User?
 
     private init(_ fixed: any HTTPAuthenticator, name: String? = nil) {
         authenticator = { _ in fixed }
@@ -26,30 +28,29 @@ public struct ReplicationAuthenticator: Sendable {
     }
 
     private init(
-        name: String? = nil,
+        user: HTTPURL.User? = nil,
         making: @escaping @Sendable (_ database: HTTPURL) -> any HTTPAuthenticator
     ) {
         authenticator = making
-        userName = name
+        userName = user?.name
+        self.user = user
     }
 
     /// Sends a name and password with each request.
     ///
     /// CouchDB takes long to check a password, so `.session` is faster there.
     public static func basic(name: String, password: String) -> ReplicationAuthenticator {
-        ReplicationAuthenticator(
-            BasicAuthenticator(HTTPURL.User(name: name, password: password)), name: name)
+        let user = HTTPURL.User(name: name, password: password)
+        return ReplicationAuthenticator(user: user) { _ in BasicAuthenticator(user) }
     }
 
     /// Logs in at `_session`, keeps the cookie, and logs in again when it has expired.
     ///
     /// All replications with one server that have this value share its session; each other server has one of its own.
     public static func session(name: String, password: String) -> ReplicationAuthenticator {
-        let logins = Logins()
-        return ReplicationAuthenticator(name: name) { database in
-            logins.login(at: database.replacingTarget(by: "/")) {
-                SessionAuthenticator(HTTPURL.User(name: name, password: password))
-            }
+        let (logins, user) = (Logins(), HTTPURL.User(name: name, password: password))
+        return ReplicationAuthenticator(user: user) { database in
+            logins.login(at: database.replacingTarget(by: "/")) { SessionAuthenticator(user) }
         }
     }
 

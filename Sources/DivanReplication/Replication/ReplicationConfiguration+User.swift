@@ -16,25 +16,30 @@ extension ReplicationConfiguration {
     func remoteUserName(_ remote: ReplicationEndpoint) -> String? {
         guard case .url(let url) = remote else { return nil }
         if let authenticator { return authenticator.userName }
-        if let user = (try? HTTPURL(typed: url))?.user { return user.name }
-        for (field, value) in headers {
-            switch field.lowercased() {
-            case "authorization":
-                if let name = Self.userName(inBasic: value) { return name }
-            case "x-auth-couchdb-username": return value
-            default: continue
-            }
-        }
-        return nil
+        if let user = (try? HTTPURL(typed: url)).flatMap(user(at:)) { return user.name }
+        return headers.first { $0.key.lowercased() == "x-auth-couchdb-username" }?.value
     }
 
-    /// The name in `Basic` credentials.
-    private static func userName(inBasic value: String) -> String? {
+    /// The name and password that a server is shown.
+    ///
+    /// - Parameter address: Where it is.
+    /// - Returns: Both; nil where something else says who asks, or nothing does.
+    func user(at address: HTTPURL) -> HTTPURL.User? {
+        if let authenticator { return authenticator.user }
+        if let user = address.user { return user }
+        return headers.first { $0.key.lowercased() == "authorization" }
+            .flatMap { Self.user(inBasic: $0.value) }
+    }
+
+    /// The name and password in `Basic` credentials.
+    private static func user(inBasic value: String) -> HTTPURL.User? {
         let words = value.split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "basic",
             let pair = Base64.decode(String(words[1])),
             let end = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return nil }
-        return String(decoding: pair[..<end], as: UTF8.self)
+        return HTTPURL.User(
+            name: String(decoding: pair[..<end], as: UTF8.self),
+            password: String(decoding: pair[(end + 1)...], as: UTF8.self))
     }
 }

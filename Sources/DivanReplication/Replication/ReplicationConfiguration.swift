@@ -195,6 +195,9 @@ public struct ReplicationConfiguration: Sendable {
     package var localAuthor: PeerAuthor?
     /// In whose name those of a database of this process at the other end are; nil for the app's own.
     package var remoteAuthor: PeerAuthor?
+    /// Whether it was begun by itself, or tries again: then a name and password that the server has called wrong rest for a
+    /// while.
+    package var isAutomatic = false
     /// What other pulls into the database fetch at the same time, so that a revision comes once; pull only.
     package var arriving: ArrivingRevisions?
 

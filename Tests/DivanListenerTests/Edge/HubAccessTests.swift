@@ -65,6 +65,42 @@ import Testing
         try await eventually { try edge.has(1, "a", in: "orders") }
     }
 
+    @Test func `an edge with a wrong password does not lock its account out at the hub`()
+        async throws
+    {
+        let names = ["a", "b", "c", "d"]
+        for name in names { try hub.save(1, "x", in: name) }
+        var password = "secret"
+        let edge = try EdgeHost { [hub] options in
+            options.hub = hub.address(names)
+            options.hub?.authenticator = .session(name: "admin", password: password)
+        }
+        for name in names { try await eventually { try edge.has(1, "x", in: name) } }
+        edge.stop()
+        password = "wrong"
+        try edge.start()
+        await eventually { edge.edge.report.reach == .refused }
+        // Many looks, and whatever the eight replications try meanwhile.
+        let seen = edge.edge.report.looked ?? 0
+        await eventually { edge.edge.report.looked ?? 0 > seen + 2 }
+        let report = edge.send("GET", "/_edge").json
+        #expect(report["state"] == "refused")
+        #expect(report["reason"]?.string?.contains("not sent again") == true, "\(report)")
+        for direction in EdgeDocument.Direction.allCases {
+            let path = "/_scheduler/docs/_replicator/" + EdgeDocument(direction, "a").id.text
+            await eventually {
+                let error = edge.send("GET", path).json["info"]?["error"]?.string ?? ""
+                return error.contains("not sent again")
+            }
+        }
+        #expect(!hub.site.throttle.isLocked("admin", from: "127.0.0.1"))
+        edge.stop()
+        password = "secret"
+        try edge.start()
+        try hub.save(2, "y", in: "a")
+        try await eventually { try edge.has(2, "y", in: "a") }
+    }
+
     @Test func `a database that the hub does not let the edge into is refused alone`() async throws
     {
         for name in ["open", "closed"] { try hub.save(1, "a", in: name) }

@@ -23,7 +23,7 @@ enum RemotePeers {
     ///
     /// - Throws: `ReplicationError` with code `.invalidSetting` when the URL or a header is none.
     static func connection(_ url: String, _ settings: ReplicationConfiguration) throws
-        -> TransportConnection
+        -> any WireConnection
     {
         let address = try address(url, settings)
         let headers = try headers(settings)
@@ -39,7 +39,12 @@ enum RemotePeers {
         connection.cookies = settings.cookies
         connection.timeouts = timeouts(settings)
         connection.compression = settings.compressesRequests ? RequestCompression() : nil
-        return connection
+        guard let user = settings.user(at: address) else { return connection }
+        var place = database.replacingTarget(by: "/")
+        place.user = user
+        return PasswordConnection(
+            base: connection, place: place, isAutomatic: settings.isAutomatic,
+            rest: min(settings.retry.longestDelay, PasswordConnection.longestRest))
     }
 
     /// The fields that the app adds to each request.
