@@ -11,14 +11,7 @@ import Testing
     private let manager: Manager
     private let sample: CouchbaseLiteSample
 
-    init() throws {
-        directory = try TestDirectory("cblite")
-        manager = try Manager(directory: directory.url("new"))
-        sample = try CouchbaseLiteSample(directory.path)
-        try sample.info("privateUUID", "private")
-        try sample.document(1, "good")
-        try sample.revision(1, of: 1, "1-a", #"{"n":1}"#)
-    }
+    init() throws { (directory, manager, sample) = try CouchbaseLiteSample.withGoodDocument() }
 
     /// Imports and returns the problems; what is good must have come over, and be sound.
     private func problems() throws -> [String] {

@@ -17,14 +17,7 @@ import Darwin
     private let manager: Manager
     private let sample: CouchbaseLiteSample
 
-    init() throws {
-        directory = try TestDirectory("cblite")
-        manager = try Manager(directory: directory.url("new"))
-        sample = try CouchbaseLiteSample(directory.path)
-        try sample.info("privateUUID", "private")
-        try sample.document(1, "good")
-        try sample.revision(1, of: 1, "1-a", #"{"n":1}"#)
-    }
+    init() throws { (directory, manager, sample) = try CouchbaseLiteSample.withGoodDocument() }
 
     private func importIt() throws -> CouchbaseLiteImport {
         sample.close()

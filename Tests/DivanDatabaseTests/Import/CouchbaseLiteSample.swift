@@ -168,3 +168,15 @@ func filesBelow(_ folder: String) throws -> [String: Data] {
     }
     return contents
 }
+
+extension CouchbaseLiteSample {
+    /// One with the document `good`, in a directory where an import makes its own.
+    static func withGoodDocument() throws -> (TestDirectory, Manager, CouchbaseLiteSample) {
+        let directory = try TestDirectory("cblite")
+        let sample = try CouchbaseLiteSample(directory.path)
+        try sample.info("privateUUID", "private")
+        try sample.document(1, "good")
+        try sample.revision(1, of: 1, "1-a", #"{"n":1}"#)
+        return (directory, try Manager(directory: directory.url("new")), sample)
+    }
+}

@@ -11,10 +11,7 @@ import Testing
     private let database: Database
     private let document: LiveDocument
 
-    init() throws {
-        database = try sandbox.database()
-        document = try database["a"]
-    }
+    init() throws { (database, document) = try sandbox.liveDocument() }
 
     @Test func `a listener of a live document sees what it is told of`() async throws {
         let path = sandbox.url().path(percentEncoded: false)

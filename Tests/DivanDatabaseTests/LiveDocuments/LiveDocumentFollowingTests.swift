@@ -12,9 +12,7 @@ import Testing
     private let document: LiveDocument
 
     init() throws {
-        database = try sandbox.database()
-        document = try database["a"]
-        try document.putProperties(["n": 0])
+        (database, document) = try sandbox.liveDocument(["n": 0])
         #expect(document["n"].int == 0)
     }
 

@@ -14,11 +14,7 @@ import Testing
     private let database: Database
     private let document: LiveDocument
 
-    init() throws {
-        database = try sandbox.database()
-        document = try database["a"]
-        try document.putProperties(["n": 0])
-    }
+    init() throws { (database, document) = try sandbox.liveDocument(["n": 0]) }
 
     /// Reads something while being tracked; the flag says when it has changed.
     private func track<T>(_ read: () -> T) -> Flag {

@@ -30,6 +30,14 @@ final class Sandbox: Sendable {
         return try Database.open(at: url(name), options: options)
     }
 
+    /// A database, and its live document `a`, with these properties where there are any.
+    func liveDocument(_ properties: JSONObject? = nil) throws -> (Database, LiveDocument) {
+        let database = try database()
+        let document = try database["a"]
+        if let properties { try document.putProperties(properties) }
+        return (database, document)
+    }
+
     func manager(_ options: ManagerOptions = ManagerOptions()) throws -> Manager {
         try Manager(directory: folder, options: options)
     }
