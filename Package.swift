@@ -327,8 +327,8 @@ let package = Package(
         .testTarget(
             name: "DivanSQLiteTests",
             dependencies: [
-                "DivanStorage", "DivanSQLite", "DivanStorageConformance", "CFaultVFS",
-                "DivanTestSupport",
+                "DivanPlatform", "DivanStorage", "DivanSQLite", "DivanStorageConformance",
+                "DivanSystem", "CFaultVFS", "DivanTestSupport",
             ]
         ),
         .testTarget(

@@ -55,7 +55,8 @@ static int derive(const cipher *cipher, const uint8_t *epoch, uint8_t *out) {
     memcpy(info + label_size + 1, epoch, epoch_size);
     info[sizeof info - 1] = 1;
     unsigned int length = key_size;
-    return HMAC(EVP_sha256(), cipher->secret, key_size, info, sizeof info, out, &length) != NULL;
+    return cipher->secret
+        && HMAC(EVP_sha256(), cipher->secret, key_size, info, sizeof info, out, &length) != NULL;
 }
 
 static int prepare(cipher *cipher, EVP_CIPHER_CTX **context, const uint8_t *epoch, int seals) {
@@ -141,14 +142,15 @@ int cipher_seal(cipher *cipher, uint64_t number, unit_pieces pieces, uint8_t *tr
 }
 
 int cipher_open(cipher *cipher, uint64_t number, unit_pieces pieces, const uint8_t *trailer) {
-    EVP_CIPHER_CTX *context = opening_context(cipher, trailer);
-    if (!context) {
+    EVP_CIPHER_CTX *context = cipher->secret ? opening_context(cipher, trailer) : NULL;
+    if (cipher->secret && !context) {
         return SQLITE_IOERR_NOMEM;
     }
     uint8_t tag[tag_size], rest[16];
     int length = 0;
     memcpy(tag, trailer + epoch_size + counter_size, tag_size);
-    int is_genuine = start(cipher, context, number, trailer + epoch_size) && run(context, pieces)
+    int is_genuine = context && start(cipher, context, number, trailer + epoch_size)
+        && run(context, pieces)
         && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, tag_size, tag)
         && EVP_CipherFinal_ex(context, rest, &length) > 0;
     if (is_genuine) {

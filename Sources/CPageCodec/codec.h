@@ -68,7 +68,8 @@ typedef struct {
 
 /// What seals and opens the units of one open file. Used by one thread at a time.
 typedef struct {
-    /// What the keys are derived from: 32 bytes in memory of the codec's, or of this file's own.
+    /// What the keys are derived from: 32 bytes in memory of the codec's, or of this file's own. NULL until
+    /// it is known which file this is; nothing is sealed before, and nothing is genuine.
     const uint8_t *secret;
     uint8_t identity[identity_size];
     file_role role;
@@ -87,7 +88,8 @@ typedef struct {
 
 /// Seals a unit. Answers an SQLite code.
 int cipher_seal(cipher *cipher, uint64_t number, unit_pieces pieces, uint8_t *trailer);
-/// Opens a unit; SQLITE_IOERR_DATA when it is not what was sealed, in this place, of this file.
+/// Opens a unit; SQLITE_IOERR_DATA when it is not what was sealed, in this place, of this file, or when the
+/// cipher has no secret.
 int cipher_open(cipher *cipher, uint64_t number, unit_pieces pieces, const uint8_t *trailer);
 void cipher_close(cipher *cipher);
 int cipher_is_available(void);
@@ -139,8 +141,6 @@ struct codec_file {
     divan_codec *codec;
     sqlite3_file *real;
     cipher cipher;
-    /// Whether the cipher knows which file this is.
-    int is_ready;
     /// One unit as it lies in the file.
     uint8_t sealed[frame_size];
 
@@ -168,8 +168,8 @@ struct codec_file {
 
 #define REAL(file) (((codec_file *)(file))->real)
 
-/// Makes the file's cipher ready, for which it must be known which file this is. That of an empty
-/// file is drawn when `writes` says so; else the cipher stays as it is, and there is nothing to read.
+/// Gives the file's cipher its secret, for which it must be known which file this is. The identity of an
+/// empty database file is drawn when `writes` says so; else the cipher stays without a secret.
 int codec_prepare(codec_file *file, int writes);
 
 int page_read(sqlite3_file *file, void *target, int count, sqlite3_int64 offset);

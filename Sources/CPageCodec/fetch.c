@@ -105,7 +105,7 @@ int page_fetch(sqlite3_file *base, sqlite3_int64 offset, int count, void **found
     sqlite3_int64 page = offset / page_size;
     *found = NULL;
     if (file->page_limit == 0 || page == 0 || count != page_size || offset % page_size != 0
-        || codec_prepare(file, 0) != SQLITE_OK || !file->is_ready) {
+        || codec_prepare(file, 0) != SQLITE_OK) {
         return SQLITE_OK;
     }
     if (!file->pages && !(file->pages = make(file->page_limit))) {

@@ -241,7 +241,8 @@ static int write_part(codec_file *file, const uint8_t *source, sqlite3_int64 off
 int log_write(sqlite3_file *base, const void *source, int count, sqlite3_int64 offset) {
     codec_file *file = (codec_file *)base;
     const uint8_t *bytes = source;
-    int code = codec_prepare(file, 1);
+    // A log follows the first page: an identity drawn for it would be in no file, and what it seals lost.
+    int code = codec_prepare(file, 0);
     if (code != SQLITE_OK) {
         return code;
     }

@@ -15,11 +15,11 @@ enum { secret_size = 2 * key_size };
 
 // MARK: Which file this is
 
-// Reads the identity at the head of the database file; 0 for an empty file.
-static int read_identity(codec_file *database, uint8_t *identity, int *is_found) {
-    int code = REAL(database)->pMethods->xRead(REAL(database), identity, identity_size, 0);
-    *is_found = code == SQLITE_OK;
-    return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+// Reads the identity at the head of the database file, unless that is too short to have one.
+static int read_identity(codec_file *database, uint8_t *identity, sqlite3_int64 *size) {
+    int code = REAL(database)->pMethods->xFileSize(REAL(database), size);
+    return code != SQLITE_OK || *size < identity_size
+        ? code : REAL(database)->pMethods->xRead(REAL(database), identity, identity_size, 0);
 }
 
 // Called with the codec's mutex.
@@ -27,14 +27,19 @@ static int settle_identity(codec_file *file, int writes) {
     divan_codec *codec = file->codec;
     codec_file *database = file->cipher.role == role_main ? file : file->database;
     uint8_t identity[identity_size];
-    int is_found = 0;
-    int code = database ? read_identity(database, identity, &is_found) : SQLITE_OK;
+    sqlite3_int64 size = 0;
+    int code = database ? read_identity(database, identity, &size) : SQLITE_OK;
+    int is_found = size >= identity_size;
     if (code != SQLITE_OK || (!is_found && (codec->has_identity || !writes))) {
         return code;
     }
     if (is_found && codec->has_identity) {
         // Another file has come to lie where this one was.
         return memcmp(identity, codec->identity, identity_size) == 0 ? SQLITE_OK : SQLITE_CANTOPEN;
+    }
+    if (!is_found && size > 0) {
+        // What is left of a file that had an identity.
+        return SQLITE_NOTADB;
     }
     if (!is_found && !draw_random(identity, identity_size)) {
         return SQLITE_IOERR_WRITE;
@@ -47,28 +52,33 @@ static int settle_identity(codec_file *file, int writes) {
     return SQLITE_OK;
 }
 
-int codec_prepare(codec_file *file, int writes) {
-    if (file->is_ready) {
-        return SQLITE_OK;
+static int draw_secret(codec_file *file) {
+    if (!file->own_secret) {
+        file->own_secret = secret_create(key_size);
     }
-    divan_codec *codec = file->codec;
-    int code = SQLITE_OK;
-    if (file->cipher.role != role_temporary) {
-        pthread_mutex_lock(&codec->mutex);
-        code = settle_identity(file, writes);
-        file->is_ready = code == SQLITE_OK && codec->has_identity;
-        memcpy(file->cipher.identity, codec->identity, identity_size);
-        file->cipher.secret = codec->secret + key_size;
-        pthread_mutex_unlock(&codec->mutex);
-        return code;
-    }
-    file->own_secret = secret_create(key_size);
     if (!file->own_secret || !draw_random(file->own_secret, key_size)) {
         return SQLITE_IOERR_NOMEM;
     }
     file->cipher.secret = file->own_secret;
-    file->is_ready = 1;
     return SQLITE_OK;
+}
+
+int codec_prepare(codec_file *file, int writes) {
+    if (file->cipher.secret) {
+        return SQLITE_OK;
+    }
+    if (file->cipher.role == role_temporary) {
+        return draw_secret(file);
+    }
+    divan_codec *codec = file->codec;
+    pthread_mutex_lock(&codec->mutex);
+    int code = settle_identity(file, writes);
+    if (code == SQLITE_OK && codec->has_identity) {
+        memcpy(file->cipher.identity, codec->identity, identity_size);
+        file->cipher.secret = codec->secret + key_size;
+    }
+    pthread_mutex_unlock(&codec->mutex);
+    return code;
 }
 
 // MARK: Files
