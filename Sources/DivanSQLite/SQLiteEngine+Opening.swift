@@ -33,6 +33,20 @@ extension SQLiteEngine {
         }
     }
 
+    /// Refuses a database file that must be there, and is missing or too short to be one.
+    ///
+    /// SQLite would take an empty file, or one of a single byte, for a new database and delete the log beside it, which
+    /// may hold what is left of the old one. Nothing sealed opens without the file's identity.
+    private static func refuseEmptied(
+        _ directory: String, size: Int, isSealed: Bool
+    ) throws(StorageError) {
+        guard size < (isSealed ? PageCodec.identitySize : 2) else { return }
+        throw StorageError(
+            .corrupted,
+            "The database file in \(directory) is missing, or has been emptied or cut off; "
+                + "put it back, or restore a backup.")
+    }
+
     /// Finds out how a directory can be opened, creating it when that is asked for.
     static func place(
         in directory: String, options: StorageOptions
@@ -44,11 +58,8 @@ extension SQLiteEngine {
         let file = directory + "/main.sqlite3"
         try refuseStrange(file)
         let size = try FileSystem.sizeIfPresent(of: file)
-        if !options.createsIfMissing, size ?? 0 == 0 {
-            // SQLite would take an empty file for a new database and delete the log beside it, which
-            // may hold what is left of the old one.
-            throw StorageError(
-                .corrupted, "The database file in \(directory) is missing or has been emptied.")
+        if !options.createsIfMissing {
+            try refuseEmptied(directory, size: size ?? 0, isSealed: codec != nil)
         }
         if size == nil {
             guard !options.isReadOnly else {
@@ -116,7 +127,7 @@ extension SQLiteEngine {
         if options.isReadOnly {
             try check(connection)
         } else {
-            if try isEmpty(connection) {
+            if options.createsIfMissing || place.directory == nil, try isEmpty(connection) {
                 try create(connection, sealed: place.codec != nil)
             }
             try check(connection)

@@ -31,7 +31,7 @@ public final class SQLiteEngine: StorageEngine {
     /// Opens the database in a directory, creating both when that is asked for.
     ///
     /// - Throws: `StorageError` with code `.corrupted` when the file is not one of SQLite's, or is
-    ///   missing or empty without `createsIfMissing`; `.notFound` when a read-only engine finds none;
+    ///   missing, cut off or empty without `createsIfMissing`; `.notFound` when a read-only engine finds none;
     ///   `.readOnly`, `.io`, `.full` or `.busy`.
     public convenience init(
         directory: String, options: StorageOptions = StorageOptions()

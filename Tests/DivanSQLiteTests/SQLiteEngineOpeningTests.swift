@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import DivanSQLite
+@testable import DivanSQLite
 import DivanStorage
 import DivanStorageConformance
 import DivanTestSupport
@@ -37,6 +37,61 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.file)).isEmpty)
         #expect(try Data(contentsOf: URL(fileURLWithPath: log)) == Data([1, 2, 3]))
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).count == 2)
+    }
+
+    @Test(arguments: [false, true])
+    func `a database file cut down to its first bytes is not taken for a new one`(
+        sealed: Bool
+    ) throws {
+        let source = try ScratchDirectory()
+        let engine = try sealed ? source.openSealed() : source.open()
+        let rows = engine.store(StoreName("rows", .integer))
+        try engine.write { try $0.set([1, 2, 3].span, forKey: 1, in: rows) }
+        // The files as a process leaves them that is killed.
+        let main = try Data(contentsOf: URL(filePath: source.file))
+        let log = try Data(contentsOf: URL(filePath: source.file + "-wal"))
+        engine.close()
+        for size in sealed ? 0...15 : 0...1 {
+            let cut = try ScratchDirectory()
+            try Data(main.prefix(size)).write(to: URL(filePath: cut.file))
+            try log.write(to: URL(filePath: cut.file + "-wal"))
+            let code = StorageError.Code.thrown {
+                _ = try cut.open {
+                    $0.createsIfMissing = false
+                    if sealed { $0.encryptionKey = SealingKey() }
+                }
+            }
+            #expect(code == .corrupted, "\(size) bytes")
+            let files = try cut.files()
+            #expect(files["main.sqlite3"] == Array(main.prefix(size)) && files.count == 2)
+            #expect(files["main.sqlite3-wal"] == Array(log), "\(size) bytes")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a database without content in the place of one that must be there is not begun anew`(
+        sealed: Bool
+    ) throws {
+        let scratch = try ScratchDirectory()
+        try beginDatabase(scratch.path, sealed: sealed)
+        let before = try scratch.files()
+        let code = StorageError.Code.thrown {
+            _ = try scratch.open {
+                $0.createsIfMissing = false
+                if sealed { $0.encryptionKey = SealingKey() }
+            }
+        }
+        #expect(code == .corrupted)
+        #expect(try scratch.files()["main.sqlite3"] == before["main.sqlite3"])
+    }
+
+    /// Leaves the files of a database whose creation went as far as its first page.
+    private func beginDatabase(_ directory: String, sealed: Bool) throws {
+        let codec = sealed ? try PageCodec(key: SealingKey()) : nil
+        let connection = try DatabasePlace.directory(directory, codec: codec)
+            .connect(readOnly: false, timeout: .seconds(1))
+        if sealed { try connection.reserve(PageCodec.reserved) }
+        try connection.execute("PRAGMA journal_mode = WAL")
     }
 
     @Test func `missing directories are created`() throws {
