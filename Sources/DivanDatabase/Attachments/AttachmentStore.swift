@@ -142,6 +142,18 @@ package final class AttachmentStore: Sendable {
         return magic.flatMap(SealedContent.Form.init(magic:))?.length(ofFile: size) ?? 0
     }
 
+    /// Whether a content need not be stored: its file has the right length and, where it is sealed, is proven to be its own.
+    /// What follows the head of the file is not read.
+    ///
+    /// - Parameters:
+    ///   - key: The content.
+    ///   - expected: Its length; nil where that is not known.
+    /// - Returns: Whether it is here.
+    func has(_ key: AttachmentKey, length expected: Int?) -> Bool {
+        let found = dataKey == nil ? length(of: key) : (try? open(key))?.length
+        return found.map { $0 == expected ?? $0 } ?? false
+    }
+
     /// Opens a stored content; nil when it is not there.
     package func open(_ key: AttachmentKey) throws(SystemError) -> ContentFile? {
         guard let path = path(of: key) else { return nil }
@@ -241,13 +253,13 @@ package final class AttachmentStore: Sendable {
 
     /// Gives staged content its final name; called in the write transaction that will refer to it.
     ///
-    /// A file that is there already is taken when it has the right length, and replaced when not.
+    /// A file that is there already is taken if it will do, and replaced when not; see `has(_:length:)`.
     /// `synchronise` must follow before the commit.
     package func place(_ staged: StagedAttachment) throws(SystemError) {
         guard let path = path(of: staged.key) else {
             throw SystemError.missing("link", staged.key.fileName)
         }
-        if length(of: staged.key) == staged.length { return }
+        if has(staged.key, length: staged.length) { return }
         try staged.file.link(to: path)
     }
 

@@ -112,7 +112,7 @@ final class PendingAttachment: Sendable {
     /// What is known of the content, if it was placed in a store and is still there.
     private func placedFacts(_ state: State, in store: AttachmentStore) -> Facts? {
         guard case .placed(let facts, store.number, _) = state,
-            store.length(of: facts.key) == facts.length
+            store.has(facts.key, length: facts.length)
         else { return nil }
         return facts
     }

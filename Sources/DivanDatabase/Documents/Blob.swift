@@ -149,8 +149,7 @@ public struct Blob: Sendable {
     /// Whether the content must come from elsewhere before a store has it.
     func isLacking(in store: AttachmentStore) -> Bool {
         guard let key = stored.key, origin != store.number else { return false }
-        guard let found = store.length(of: key) else { return true }
-        return found != stored.length ?? found
+        return !store.has(key, length: stored.length)
     }
 
     /// The content on its way from the database that the blob was read from to another one; nil where it is in none.

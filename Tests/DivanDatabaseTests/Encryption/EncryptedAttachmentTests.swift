@@ -142,6 +142,25 @@ struct EncryptedAttachmentTests {
         #expect(try database.problems() == [])
     }
 
+    @Test(arguments: [0, 100_000])
+    func `content whose file is another one's by its head is stored anew`(_ length: Int) throws {
+        let database = try sandbox.encrypted()
+        let bytes = Sample.bytes(length)
+        try attach(bytes, to: "first", in: database)
+        let url = try #require(try files().first)
+        let good = try Data(contentsOf: url)
+        // The random bytes, the identity, its tag, its nonce.
+        for place in [8, 40, 68, 84] {
+            var bad = good
+            bad[place] ^= 1
+            try bad.write(to: url)
+            try attach(bytes, to: "again-\(place)", in: database)
+            let attachment = try attachment(of: "first", in: database)
+            #expect(try attachment.content() == bytes, "byte \(place)")
+        }
+        #expect(try database.problems() == [])
+    }
+
     @Test func `two that go on with one file seal no chunk with the same nonce`() throws {
         // As two copies of a process do: with the same key, and the same numbers of chunks.
         let dataKey = DataKey.random()
