@@ -45,7 +45,7 @@ public final class LMDBEngine: StorageEngine {
     ///
     /// - Throws: `StorageError` with code `.corrupted` when the file is not one of LMDB's, has been cut
     ///   short, or is missing or empty without `createsIfMissing`; `.notFound` when a read-only engine
-    ///   finds none; `.readOnly`, `.io`, `.full` or `.busy`.
+    ///   finds none; `.unsupported` when there is a key; `.readOnly`, `.io`, `.full` or `.busy`.
     public convenience init(
         directory: String, options: StorageOptions = StorageOptions()
     ) throws {

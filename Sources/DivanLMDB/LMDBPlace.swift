@@ -37,6 +37,12 @@ struct LMDBPlace: Sendable {
     init(_ directory: String, _ options: StorageOptions, firstMapSize: Int = LMDBPlace.firstMapSize)
         throws
     {
+        guard options.encryptionKey == nil else {
+            throw StorageError(
+                .unsupported,
+                "The engine LMDB does not encrypt; open the database without a key, or keep it by SQLite."
+            )
+        }
         let path = directory + "/" + LMDBPlace.fileName
         let size = FileSystem.size(of: path)
         if size == nil, FileSystem.isUncertain(path) {

@@ -30,6 +30,21 @@ import Testing
                 == .corrupted)
     }
 
+    @Test func `a key is refused, and nothing is written in its place`() throws {
+        struct Key: StorageKey {
+            func lend(to body: (Span<UInt8>) -> Void) {
+                body([UInt8](repeating: 1, count: 32).span)
+            }
+        }
+        let path = try scratch.makeDirectory() + "/new"
+        var options = StorageOptions()
+        options.encryptionKey = Key()
+        #expect(
+            StorageError.Code.thrown { _ = try LMDBEngine(directory: path, options: options) }
+                == .unsupported)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test func `a file of something else is refused`() throws {
         try write([UInt8](repeating: 120, count: 20_000), to: scratch.file)
         #expect(StorageError.Code.thrown { _ = try scratch.open() } == .corrupted)
