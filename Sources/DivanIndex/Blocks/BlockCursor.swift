@@ -37,6 +37,8 @@ final class BlockCursor {
     /// - Parameters:
     ///   - key: The key.
     ///   - ascending: Whether `next()` is to follow rather than `previous()`.
+    /// - Returns: Whether there is one; if not, it stands nowhere.
+    /// - Throws: `StorageError`, ``IndexCorruption``.
     func seek(toAtMost key: Span<UInt8>, ascending: Bool = false) throws -> Bool {
         let isHere =
             !rows.isEmpty && rows.compareKey(0, to: key) <= 0
