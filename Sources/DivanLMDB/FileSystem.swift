@@ -25,13 +25,6 @@ enum FileSystem {
         do { try Files.makeDirectory(path) } catch { throw StorageError(error) }
     }
 
-    /// Makes a file longer by zeros that take no room.
-    static func extend(_ path: String, to size: Int) throws(StorageError) {
-        do { try FileHandle(anyKindAt: path, .write).setLength(size) } catch {
-            throw StorageError(error)
-        }
-    }
-
     /// Gives a file another name, in place of the file that has it now.
     static func rename(_ from: String, to: String) throws(StorageError) {
         do { try Files.rename(from, to: to) } catch { throw StorageError(error) }

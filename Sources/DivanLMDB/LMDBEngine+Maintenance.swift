@@ -40,9 +40,9 @@ extension LMDBEngine {
         defer { closeIfAsked() }
         return try environment.writer.sync { writer in
             _ = try openTransaction(of: writer)
-            try environment.checkPlace()
             try environment.lockWriter(timeout: options.busyTimeout)
             defer { environment.unlockWriter() }
+            try environment.checkPlace()
             environment.clearStaleReaders()
             let before = try diskSize()
             let unused = try unusedBytes()

@@ -171,9 +171,9 @@ public final class LMDBEngine: StorageEngine {
         if options.isReadOnly {
             throw StorageError.openedReadOnly()
         }
-        try environment.checkPlace()
         try environment.lockWriter(timeout: options.busyTimeout)
         defer { environment.unlockWriter() }
+        try environment.checkPlace()
         try prepare(writer)
         try transaction.beginWriting()
         do {

@@ -83,21 +83,18 @@ extension LMDBEnvironment {
         return found != nil && fileIdentity.withLock { $0 == found }
     }
 
-    /// Refuses to write into a file that was moved or deleted, or that is shorter than it should be.
+    /// Refuses to write into a file that was moved or deleted, or that is shorter than what its newest snapshot
+    /// refers to. Called with the writers' lock.
     func checkPlace() throws {
         guard isInPlace else {
             throw StorageError(.io, "The database file was moved or deleted while it was open.")
         }
-        try checkLength()
+        try unsafe place.checkLength(env)
+        try keepLength()
     }
 
-    /// Throws when the file is shorter than what its newest snapshot refers to.
-    func checkLength() throws {
-        // A file that was moved or deleted is still whole for the processes that have it open.
-        if isInPlace { try unsafe place.checkLength(env) }
-    }
-
-    /// Makes sure after a commit that the file is as long as it says.
+    /// Makes the file as long as it says, also after a commit that gave up pages at its end. Called with the
+    /// writers' lock.
     func keepLength() throws { try unsafe place.keepLength(env) }
 
     // MARK: - Replacing the file

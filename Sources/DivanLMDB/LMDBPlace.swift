@@ -124,21 +124,30 @@ struct LMDBPlace: Sendable {
     ///
     /// Pages that a transaction takes from the end and gives up again are never written, so a file may
     /// be shorter than the number of its last page says. It is sound when every page that is in use is
-    /// there, and is made as long as it says, so that this need not be checked again.
+    /// there.
     func checkLength(_ env: OpaquePointer?) throws {
         let used = unsafe usedSize(of: env)
-        guard let size = FileSystem.size(of: path), size < used else { return }
-        guard try unsafe isWhole(env) else {
-            throw StorageError.truncated(size, expected: used)
-        }
-        if !isReadOnly { try FileSystem.extend(path, to: used) }
+        let size = try unsafe size(of: env)
+        guard size < used, try unsafe !isWhole(env) else { return }
+        throw StorageError.truncated(size, expected: used)
     }
 
-    /// Makes the file as long as it says after a commit that gave up pages at its end.
+    /// Makes a sound file as long as it says, so that it need not be looked through again.
+    ///
+    /// Only for the process that has the writers' lock: between the look at the length and the change another
+    /// one would make the file longer, and lose what it has committed there.
     func keepLength(_ env: OpaquePointer?) throws {
         let used = unsafe usedSize(of: env)
-        if let size = FileSystem.size(of: path), size < used {
-            try FileSystem.extend(path, to: used)
+        guard try unsafe size(of: env) < used else { return }
+        do {
+            try Descriptors.setLength(unsafe descriptor(of: env), used, path: path)
+        } catch { throw StorageError(error) }
+    }
+
+    /// The bytes of the file that is mapped, which may have been moved since.
+    private func size(of env: OpaquePointer?) throws -> Int {
+        do { return try FileStatus(of: unsafe descriptor(of: env), path: path).length } catch {
+            throw StorageError(error)
         }
     }
 

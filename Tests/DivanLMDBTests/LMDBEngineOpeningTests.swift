@@ -69,7 +69,11 @@ import Testing
         #expect(try again.verifyStructure(progress: nil) == [])
     }
 
-    @Test func `pages given up where they were taken leave a file that is whole`() throws {
+    /// Leaves a sound file with 100 rows that is shorter than the number of its last page says, as a process does
+    /// that dies at its commit.
+    ///
+    /// - Returns: The length that the file says, and the one that it has.
+    private func makeShort() throws -> (said: Int, there: Int) {
         let engine = try scratch.open()
         let rows = try fill(engine, 100)
         let large = [UInt8](repeating: 1, count: 9_000)
@@ -87,18 +91,44 @@ import Testing
             #expect(try engine.verifyStructure(progress: nil) == [])
         }
         engine.close()
-        // As a process that died at its commit leaves it.
         let whole = try contents(of: scratch.file)
         let end = (whole.lastIndex { $0 != 0 } ?? 0) / 4_096 * 4_096 + 4_096
         #expect(end < whole.count)
         #expect(truncate(scratch.file, off_t(end)) == 0)
-        let again = try scratch.open()
-        defer { again.close() }
-        #expect(try again.diskSize() == whole.count)
+        return (whole.count, end)
+    }
+
+    @Test func `pages given up where they were taken leave a file that is whole`() throws {
+        let (said, _) = try makeShort()
+        let engine = try scratch.open()
+        defer { engine.close() }
+        let rows = engine.store(StoreName("rows", .integer))
+        #expect(try engine.read { try $0.count(of: rows) } == 100)
+        try engine.write { try $0.set([1].span, forKey: 1, in: rows) }
+        #expect(try engine.diskSize() == said)
+        _ = try fill(engine, 3_000)
+        #expect(try engine.verifyStructure(progress: nil) == [])
+    }
+
+    @Test func `only the process whose turn it is to write changes the length of the file`() throws {
+        let (_, there) = try makeShort()
+        // The turn of another process, which may have made the file longer after any look at it.
+        let turn = try #require(LockFile(scratch.file + "-writer", readOnly: false))
+        #expect(turn.lock(exclusive: true, timeout: .zero))
+        let engine = try scratch.open { $0.busyTimeout = .milliseconds(20) }
+        defer { engine.close() }
+        #expect(try engine.diskSize() == there)
+        let rows = engine.store(StoreName("rows", .integer))
         #expect(
-            try again.read { try $0.count(of: again.store(StoreName("rows", .integer))) } == 100)
-        _ = try fill(again, 3_000)
-        #expect(try again.verifyStructure(progress: nil) == [])
+            StorageError.Code.thrown {
+                try engine.write { try $0.set([1].span, forKey: 1, in: rows) }
+            } == .busy)
+        #expect(try engine.diskSize() == there)
+        #expect(StorageError.Code.thrown { _ = try engine.compact(progress: nil) } == .busy)
+        #expect(try engine.diskSize() == there)
+        turn.unlock()
+        try engine.write { try $0.set([1].span, forKey: 1, in: rows) }
+        #expect(try engine.diskSize() > there)
     }
 
     @Test func `a file cut short while it is open is refused before the next write`() throws {

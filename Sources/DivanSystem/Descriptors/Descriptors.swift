@@ -138,6 +138,21 @@ package enum Descriptors {
 
     // MARK: - Writing
 
+    /// Cuts a file off, or makes it longer by zeros that take no room.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The file.
+    ///   - length: The new length.
+    ///   - path: The file's path, for the error.
+    /// - Throws: `SystemError`.
+    package static func setLength(
+        _ descriptor: Int32, _ length: Int, path: String
+    ) throws(SystemError) {
+        guard ftruncate(descriptor, off_t(length)) == 0 else {
+            throw SystemError("ftruncate", path)
+        }
+    }
+
     /// Writes what the system takes at once.
     ///
     /// - Parameters:

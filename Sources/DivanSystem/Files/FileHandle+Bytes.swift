@@ -72,9 +72,7 @@ extension FileHandle {
     /// - Parameter length: The new length.
     /// - Throws: `SystemError`.
     package func setLength(_ length: Int) throws(SystemError) {
-        guard ftruncate(descriptor, off_t(length)) == 0 else {
-            throw SystemError("ftruncate", path)
-        }
+        try Descriptors.setLength(descriptor, length, path: path)
     }
 
     /// Has the system begin to write a range to the disk, without waiting for it; a hint that may be ignored.
