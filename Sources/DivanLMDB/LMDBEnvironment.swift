@@ -77,6 +77,9 @@ final class LMDBEnvironment: Sendable {
             taken.users = LockFile(place.path + "-users", readOnly: place.isReadOnly)
             if !place.isReadOnly {
                 taken.writer = LockFile(place.path + "-writer", readOnly: false)
+                guard taken.users != nil, taken.writer != nil else {
+                    throw StorageError.unlockable(place.path)
+                }
             }
             if let users = taken.users, !users.lock(exclusive: false, timeout: place.busyTimeout) {
                 throw StorageError(lmdb: MDB_MAP_RESIZED)

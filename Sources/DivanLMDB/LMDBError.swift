@@ -28,6 +28,14 @@ extension StorageError {
         StorageError(.io, "The transaction had been undone after an earlier error in it.")
     }
 
+    /// A file without the lock files that keep two writers apart.
+    static func unlockable(_ path: String) -> StorageError {
+        StorageError(
+            .io,
+            "The lock files \(path)-users and -writer cannot be opened. Let this user write them, or "
+                + "open the database read-only.")
+    }
+
     /// A file that is shorter than its own first page says.
     static func truncated(_ size: Int, expected: Int) -> StorageError {
         StorageError(

@@ -110,7 +110,8 @@ import Testing
         #expect(try engine.verifyStructure(progress: nil) == [])
     }
 
-    @Test func `only the process whose turn it is to write changes the length of the file`() throws {
+    @Test func `only the process whose turn it is to write changes the length of the file`() throws
+    {
         let (_, there) = try makeShort()
         // The turn of another process, which may have made the file longer after any look at it.
         let turn = try #require(LockFile(scratch.file + "-writer", readOnly: false))
@@ -185,6 +186,19 @@ import Testing
         #expect(try engine.read { try $0.count(of: store) } == 10)
         try engine.write { try $0.set([1].span, forKey: 11, in: store) }
         #expect(try engine.read { try $0.count(of: store) } == 11)
+    }
+
+    @Test(arguments: ["-users", "-writer"])
+    func `without its lock files a file is not opened for writing`(_ suffix: String) throws {
+        try scratch.open().close()
+        try FileManager.default.removeItem(atPath: scratch.file + suffix)
+        // What even the superuser cannot open.
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch.file + suffix, withDestinationPath: "missing/" + suffix)
+        #expect(StorageError.Code.thrown { _ = try scratch.open() } == .io)
+        let reader = try scratch.open { $0.isReadOnly = true }
+        defer { reader.close() }
+        #expect(try reader.read { try $0.storeNames() }.isEmpty)
     }
 
     @Test func `two engines on a directory share one environment`() throws {
