@@ -133,7 +133,7 @@ extension LMDBEnvironment {
         unsafe env = nil
         unsafe env = try place.open()
         noteFile()
-        try openCatalogue()
+        guard try openCatalogue() else { throw StorageError.foreign() }
         try renaming.get()
         try FileSystem.sync(place.directory)
         return true

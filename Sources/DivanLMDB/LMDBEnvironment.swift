@@ -87,13 +87,14 @@ final class LMDBEnvironment: Sendable {
         }
         unsafe env = try place.open()
         noteFile()
-        do { try openCatalogue() } catch {
-            unsafe mdb_env_close(env)
-            unsafe env = nil
-            throw error
-        }
         let held = taken
         locks.withLock { $0 = held }
+        do { if try !openCatalogue() { try makeCatalogue() } } catch {
+            unsafe mdb_env_close(env)
+            unsafe env = nil
+            locks.withLock { $0 = Locks() }
+            throw error
+        }
     }
 
     /// Opens the file again after `close`; nothing happens when it is open.
@@ -132,24 +133,39 @@ final class LMDBEnvironment: Sendable {
 
     // MARK: - Stores
 
-    /// Opens the database with the catalogue, making it in a new file.
-    func openCatalogue() throws {
+    /// Opens the database with the catalogue.
+    ///
+    /// It only reads: beginning to write waits for other processes' writers without a limit.
+    ///
+    /// - Returns: Whether there is one; there is none in a new file.
+    func openCatalogue() throws -> Bool {
         try checkLists()
-        let transaction = unsafe try beginAlone(UInt32(place.isReadOnly ? MDB_RDONLY : 0))
-        // SAFETY: the transaction is ended here.
+        return try openCatalogue(UInt32(MDB_RDONLY), 0)
+    }
+
+    /// Makes the database with the catalogue, in a new file.
+    private func makeCatalogue() throws {
+        guard !place.isReadOnly else { throw StorageError.foreign() }
+        try lockWriter(timeout: place.busyTimeout)
+        defer { unlockWriter() }
+        _ = try openCatalogue(0, UInt32(MDB_CREATE))
+    }
+
+    private func openCatalogue(_ kind: UInt32, _ flags: UInt32) throws -> Bool {
+        let transaction = unsafe try beginAlone(kind)
         var handle: MDB_dbi = 0
-        let code = unsafe mdb_dbi_open(
-            transaction, Catalogue.name, place.isReadOnly ? 0 : UInt32(MDB_CREATE), &handle)
+        // SAFETY: the transaction is ended here.
+        let code = unsafe mdb_dbi_open(transaction, Catalogue.name, flags, &handle)
         guard code == MDB_SUCCESS else {
             unsafe mdb_txn_abort(transaction)
-            throw code == MDB_NOTFOUND
-                ? StorageError(.corrupted, "The database file is not one of this engine's.")
-                : StorageError(lmdb: code)
+            if code == MDB_NOTFOUND { return false }
+            throw StorageError(lmdb: code)
         }
         try unsafe check(mdb_txn_commit(transaction))
         let opened = handle
         handles.withLock { $0 = [Catalogue.name: opened] }
         known.withLock { $0 = Known() }
+        return true
     }
 
     /// Begins a transaction while this process has no other one in the file.

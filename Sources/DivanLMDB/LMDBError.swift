@@ -28,6 +28,11 @@ extension StorageError {
         StorageError(.io, "The transaction had been undone after an earlier error in it.")
     }
 
+    /// A file of LMDB's that another program has made.
+    static func foreign() -> StorageError {
+        StorageError(.corrupted, "The database file is not one of this engine's.")
+    }
+
     /// A file without the lock files that keep two writers apart.
     static func unlockable(_ path: String) -> StorageError {
         StorageError(

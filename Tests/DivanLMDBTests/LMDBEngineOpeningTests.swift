@@ -188,6 +188,15 @@ import Testing
         #expect(try engine.read { try $0.count(of: store) } == 11)
     }
 
+    @Test func `a new file is made in the writers' turn`() throws {
+        let turn = try #require(LockFile(scratch.file + "-writer", readOnly: false))
+        #expect(turn.lock(exclusive: true, timeout: .zero))
+        func open() throws { try scratch.open { $0.busyTimeout = .milliseconds(20) }.close() }
+        #expect(StorageError.Code.thrown { try open() } == .busy)
+        turn.unlock()
+        try open()
+    }
+
     @Test(arguments: ["-users", "-writer"])
     func `without its lock files a file is not opened for writing`(_ suffix: String) throws {
         try scratch.open().close()
@@ -199,6 +208,27 @@ import Testing
         let reader = try scratch.open { $0.isReadOnly = true }
         defer { reader.close() }
         #expect(try reader.read { try $0.storeNames() }.isEmpty)
+    }
+
+    @Test func `a file that waits to be opened keeps no other one from it`() async throws {
+        let other = try scratch.makeDirectory()
+        // As another process holds it that replaces the file.
+        let users = try #require(LockFile(scratch.file + "-users", readOnly: false))
+        #expect(users.lock(exclusive: true, timeout: .zero))
+        let waiting = Running { [scratch] in
+            try scratch.open { $0.busyTimeout = .seconds(60) }.close()
+            return true
+        }
+        // The lock file of the writer is made just before the wait.
+        let writer = scratch.file + "-writer"
+        await eventually { FileManager.default.fileExists(atPath: writer) }
+        let opening = Running {
+            try LMDBEngine(directory: other).close()
+            return true
+        }
+        #expect(opening.isDone(within: 20_000))
+        users.unlock()
+        #expect(try waiting.value() == true)
     }
 
     @Test func `two engines on a directory share one environment`() throws {

@@ -12,6 +12,8 @@ package import DivanStorage
 ///     reopen N      opens the file anew N times and watches     reopened, or what was odd
 ///     hold          begins to read, and stays                           held
 ///     release       ends that                                           released
+///     write         begins to write a row, and stays                    writing
+///     commit        ends that                                           committed
 ///
 /// The end of the input ends it.
 struct MappedFile {
@@ -63,6 +65,13 @@ struct MappedFile {
                 guard readLine() == "release" else { throw WrongArguments() }
             }
             return "released"
+        case "write":
+            try engine.write { (writer: any StorageWriter) throws -> Void in
+                try writer.set([1].span, forKey: -1, in: rows)
+                Report.say("writing")
+                guard readLine() == "commit" else { throw WrongArguments() }
+            }
+            return "committed"
         default: throw WrongArguments()
         }
     }

@@ -128,6 +128,40 @@ import Testing
         }
     }
 
+    @Test
+    func `a file is opened and read while another process writes, and writing waits its time`()
+        async throws
+    {
+        let directory = try TestDirectory("map-written")
+        try await offPool {
+            let child = try TestChild("mapped", directory.path, "\(Self.mapSize)")
+            #expect(child.readLine() == "ready")
+            #expect(try child.ask("grow 10") == "grown")
+            #expect(try child.ask("write") == "writing")
+            var options = StorageOptions()
+            options.busyTimeout = .milliseconds(20)
+            let opening = Running { [options] in
+                try LMDBEngine(directory: directory.path, options: options)
+            }
+            // Where it waits for the writer it never ends; then the writer is let go, so that the test does.
+            let isOpened = opening.isDone(within: 20_000)
+            #expect(isOpened)
+            guard isOpened else { return child.kill() }
+            let engine = try #require(try opening.value())
+            defer { engine.close() }
+            let rows = engine.store(MappedRows.name)
+            #expect(try engine.read { try $0.count(of: rows) } == 10)
+            do {
+                try engine.write { try $0.set([1].span, forKey: -2, in: rows) }
+                Issue.record("It wrote beside the other process.")
+            } catch let error as StorageError { #expect(error.code == .busy) }
+            #expect(try child.ask("commit") == "committed")
+            try engine.write { try $0.set([1].span, forKey: -2, in: rows) }
+            #expect(try engine.read { try $0.count(of: rows) } == 12)
+            #expect(child.finish() == 0)
+        }
+    }
+
     @Test func `a reader that died with its process keeps no page for long`() async throws {
         let directory = try TestDirectory("map-stale")
         try await offPool {
