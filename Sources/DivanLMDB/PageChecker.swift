@@ -28,6 +28,8 @@ struct PageChecker {
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let headerSize = 16
     private static let noPage = UInt64.max
+    /// The most pages above each other that LMDB follows.
+    private static let depthLimit = 32
     /// The list of unused pages has numbers as keys, and how the file was first opened among its flags:
     /// here always as a file that is named itself, not its folder.
     private static let unusedFlags: Set<UInt64> = [0x0008, 0x4008]
@@ -201,6 +203,9 @@ struct PageChecker {
     ) throws {
         guard isUnused ? Self.unusedFlags.contains(record.flags) : record.flags == 0 else {
             return add("LMDB: \(name) has flags that it should not have.")
+        }
+        guard record.depth <= Self.depthLimit else {
+            return add("LMDB: \(name) is deeper than LMDB follows.")
         }
         let outer = counts
         defer { counts = outer }

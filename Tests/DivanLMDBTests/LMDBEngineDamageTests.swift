@@ -57,6 +57,58 @@ import Darwin
         return try contents(of: scratch.file)
     }
 
+    @Test(arguments: [33, 10_000])
+    func `a file with more pages above each other than LMDB follows is refused`(_ depth: Int) throws
+    {
+        let engine = try scratch.open()
+        _ = try fill(engine, 10)
+        engine.close()
+        var file = try contents(of: scratch.file)
+        let first = file.count / 4_096
+        let meta = newestMeta(of: file)
+        set(UInt64(depth), size: 2, at: meta + 94, in: &file)
+        set(UInt64(first), size: 8, at: meta + 128, in: &file)
+        set(UInt64(first + depth - 1), size: 8, at: meta + 136, in: &file)
+        for number in first..<first + depth {
+            // A branch with two children: the next page, and itself.
+            var page = [UInt8](repeating: 0, count: 4_096)
+            set(UInt64(number), size: 8, at: 0, in: &page)
+            set(1, size: 2, at: 10, in: &page)
+            set(20, size: 2, at: 12, in: &page)
+            set(4_076, size: 2, at: 14, in: &page)
+            set(4_076, size: 2, at: 16, in: &page)
+            set(4_084, size: 2, at: 18, in: &page)
+            set(UInt64(number + 1), size: 4, at: 4_076, in: &page)
+            set(UInt64(number), size: 4, at: 4_084, in: &page)
+            // The key of the other one, below that of the page before.
+            set(4, size: 2, at: 4_090, in: &page)
+            set(
+                UInt64(UInt32.max - UInt32(number)).byteSwapped >> 32, size: 4, at: 4_092, in: &page
+            )
+            file += page
+        }
+        try write(file, to: scratch.file)
+        do {
+            try scratch.open().close()
+            Issue.record("It was opened.")
+        } catch let error as StorageError {
+            #expect(error.code == .corrupted)
+            #expect(error.message.contains("deeper than LMDB follows"), "\(error)")
+        }
+    }
+
+    /// Where the first page begins that tells of the newest commit.
+    private func newestMeta(of file: [UInt8]) -> Int {
+        file[...].number(at: 144, size: 8) > file[...].number(at: 4_240, size: 8) ? 0 : 4_096
+    }
+
+    /// Puts a little-endian number into bytes.
+    private func set(_ number: UInt64, size: Int, at place: Int, in bytes: inout [UInt8]) {
+        for byte in 0..<size {
+            bytes[place + byte] = UInt8(truncatingIfNeeded: number >> (8 * byte))
+        }
+    }
+
     @Test func `a large value made smaller where it was made is no damage`() throws {
         let engine = try scratch.open()
         defer { engine.close() }
