@@ -73,7 +73,9 @@ struct LMDBPlace: Sendable {
         var size = firstMapSize
         while true {
             do {
-                return try unsafe open(mapSize: max(size, 4 * (FileSystem.size(of: path) ?? 0)))
+                // A file of nothing but holes may say that it is as long as a number can tell.
+                let length = min(FileSystem.size(of: path) ?? 0, .max / 4)
+                return try unsafe open(mapSize: max(size, 4 * length))
             } catch let error as StorageError {
                 // Where address space is limited, less of it is enough for most databases.
                 let cause = error.underlying as? LMDBError

@@ -92,7 +92,11 @@ extension LMDBTransaction {
         for chunk: [UInt8], in database: MDB_dbi, _ longKeys: MDB_dbi, after outer: UInt64,
         of store: Store
     ) throws -> UInt64 {
-        let space = try max(lastSpace(in: longKeys), outer) + 1
+        let last = try max(lastSpace(in: longKeys), outer)
+        guard last < .max else {
+            throw StorageError(lmdb: MDB_CORRUPTED, store: environment.registry.name(of: store))
+        }
+        let space = last + 1
         let keyed = ValueChecksum.seed(store.seed, key: chunk.span)
         let value = LongKeys.value(of: space)
         let key = chunk.span

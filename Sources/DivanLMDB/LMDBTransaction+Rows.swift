@@ -104,7 +104,10 @@ extension LMDBTransaction {
             return 0
         }
         try check(code)
-        return Int(stat.ms_entries)
+        // A row takes more than a byte, so that numbers of rows can be added without care.
+        let entries = Int(stat.ms_entries)
+        guard 0...environment.mapSize ~= entries else { throw StorageError(lmdb: MDB_CORRUPTED) }
+        return entries
     }
 
     /// Makes a cursor of LMDB's.
@@ -118,7 +121,7 @@ extension LMDBTransaction {
     /// The number of pages that the snapshot does not use.
     ///
     /// They are listed in LMDB's own first database: the value of each row is a count, in a machine
-    /// word, and as many numbers of pages.
+    /// word, and as many numbers of pages. A count beyond the row's end is damage, and what there is counts.
     func unusedPages() throws -> Int {
         let cursor = try unsafe openCursor(in: 0)
         defer { unsafe mdb_cursor_close(cursor) }
@@ -129,8 +132,9 @@ extension LMDBTransaction {
         var code = unsafe mdb_cursor_get(cursor, &key, &value, MDB_FIRST)
         while code == MDB_SUCCESS {
             let list = unsafe value.bytes
-            if list.count >= MemoryLayout<Int>.size {
-                pages += unsafe list.loadUnaligned(as: Int.self)
+            let room = list.count / MemoryLayout<UInt>.size - 1
+            if room >= 0 {
+                pages += Int(min(unsafe list.loadUnaligned(as: UInt.self), UInt(room)))
             }
             code = unsafe mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
         }

@@ -33,6 +33,8 @@ struct PageChecker {
     /// The list of unused pages has numbers as keys, and how the file was first opened among its flags:
     /// here always as a file that is named itself, not its folder.
     private static let unusedFlags: Set<UInt64> = [0x0008, 0x4008]
+    /// Above the number of any commit; far below, so that counting on needs no care.
+    private static let commitLimit: UInt64 = 1 << 62
 
     /// What has been found of one database.
     private struct Counts: Equatable {
@@ -96,8 +98,8 @@ struct PageChecker {
     }
 
     /// Whether a file begins with two first pages that agree on what LMDB takes from them as it opens a
-    /// file: their kind, the size of a page, and how many pages there are, for which it takes address
-    /// space. An empty file does.
+    /// file: their kind, the size of a page, how many pages there are, for which it takes address space, and
+    /// the number of the commit. An empty file does.
     static func beginsSoundly(_ path: String) throws -> Bool {
         let file: FileHandle
         do { file = try FileHandle(anyKindAt: path, .read) } catch { throw StorageError(error) }
@@ -115,6 +117,7 @@ struct PageChecker {
                 && page.number(at: 10, size: 2) == 8
                 && page.number(at: 16, size: 4) == UInt64(magic)
                 && page.number(at: 40, size: 4) == size
+                && page.number(at: 144, size: 8) < commitLimit
                 && isPossible(last: page.number(at: 136, size: 8), length, pageSize: Int(size))
         }
     }

@@ -97,6 +97,90 @@ import Darwin
         }
     }
 
+    @Test func `a list that names more unused pages than it has room for counts what it has`()
+        throws
+    {
+        let file = try make()
+        let meta = newestMeta(of: file)
+        let root = Int(DatabaseRecord(file[(meta + 40)..<(meta + 88)]).root) * 4_096
+        let lists = try #require(PageNode.nodes(of: file[root..<root + 4_096], isBranch: false))
+        #expect(lists.count > 1)
+        for count in [UInt64(Int.max), .max, 1 << 50] {
+            var damaged = file
+            for list in lists { set(count, size: 8, at: list.value.startIndex, in: &damaged) }
+            try write(damaged, to: scratch.file)
+            let engine = try scratch.open()
+            defer { engine.close() }
+            #expect(try 8_192..<engine.diskSize() ~= engine.usedSize())
+            _ = try engine.compact(progress: nil)
+        }
+    }
+
+    @Test func `numbers that no file has are refused when it is opened`() throws {
+        let file = try make()
+        for commits: UInt64 in [1 << 63 - 2, 1 << 63, .max - 1] {
+            var damaged = file
+            // The newest commit stays the newest, each in its own of the two pages.
+            let isFirst = newestMeta(of: file) == 0
+            set(commits, size: 8, at: 144, in: &damaged)
+            set(isFirst ? commits - 1 : commits + 1, size: 8, at: 4_240, in: &damaged)
+            try write(damaged, to: scratch.file)
+            #expect(StorageError.Code.thrown { try use(scratch.open()) } == .corrupted)
+        }
+        try write(file, to: scratch.file)
+        // Not every file system has files of such lengths.
+        if truncate(scratch.file, 1 << 61) == 0 {
+            #expect(StorageError.Code.thrown { try use(scratch.open()) } == .io)
+        }
+    }
+
+    @Test func `a store that tells of more rows than the file has bytes is damaged`() throws {
+        let file = try make()
+        let names = [Array("s0".utf8), Array("s1".utf8)]
+        let meta = newestMeta(of: file)
+        let root = Int(DatabaseRecord(file[(meta + 88)..<(meta + 136)]).root) * 4_096
+        let nodes = try #require(PageNode.nodes(of: file[root..<root + 4_096], isBranch: false))
+        for count in [UInt64(Int.max), .max] {
+            var damaged = file
+            for node in nodes where names.contains(node.key) {
+                set(count, size: 8, at: node.value.startIndex + 32, in: &damaged)
+            }
+            try write(damaged, to: scratch.file)
+            let engine = try scratch.open()
+            defer { engine.close() }
+            let rows = engine.store(StoreName("rows", .integer))
+            #expect(
+                StorageError.Code.thrown { _ = try engine.read { try $0.count(of: rows) } }
+                    == .corrupted)
+            #expect(
+                StorageError.Code.thrown {
+                    try engine.copy(to: scratch.makeDirectory(), progress: nil)
+                } == .corrupted)
+        }
+    }
+
+    @Test func `after the last space of long keys comes none`() throws {
+        func key(_ first: UInt8) -> [UInt8] {
+            [UInt8](repeating: first, count: 480) + Array("the end".utf8)
+        }
+        let engine = try scratch.open()
+        let texts = engine.store(StoreName("texts", .bytes))
+        try engine.write { try $0.set([1].span, forKey: key(1).span, in: texts) }
+        engine.close()
+        var file = try contents(of: scratch.file)
+        let place = try #require(
+            position(of: [0, 0, 0, 0, 0, 0, 0, 1] + Array("the end".utf8), in: file))
+        set(.max, size: 8, at: place, in: &file)
+        try write(file, to: scratch.file)
+        let again = try scratch.open()
+        defer { again.close() }
+        let store = again.store(StoreName("texts", .bytes))
+        #expect(
+            StorageError.Code.thrown {
+                try again.write { try $0.set([1].span, forKey: key(2).span, in: store) }
+            } == .corrupted)
+    }
+
     /// Where the first page begins that tells of the newest commit.
     private func newestMeta(of file: [UInt8]) -> Int {
         file[...].number(at: 144, size: 8) > file[...].number(at: 4_240, size: 8) ? 0 : 4_096
@@ -106,6 +190,16 @@ import Darwin
     private func set(_ number: UInt64, size: Int, at place: Int, in bytes: inout [UInt8]) {
         for byte in 0..<size {
             bytes[place + byte] = UInt8(truncatingIfNeeded: number >> (8 * byte))
+        }
+    }
+
+    /// Reads and writes a little.
+    private func use(_ engine: LMDBEngine) throws {
+        defer { engine.close() }
+        let rows = engine.store(StoreName("rows", .integer))
+        for number in Int64(0)..<3 {
+            try engine.write { try $0.set([1].span, forKey: number, in: rows) }
+            #expect(try engine.read { try $0.count(of: rows) } > 0)
         }
     }
 
