@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import CLibrary
 internal import DivanStorage
 internal import DivanSystem
 
@@ -12,6 +13,16 @@ enum FileSystem {
     static func isUncertain(_ path: String) -> Bool {
         do { _ = try FileStatus(at: path) } catch { return !error.isMissing }
         return false
+    }
+
+    /// Whether this process can have so much more address space, which is found out by taking it for a moment.
+    static func hasAddressSpace(_ size: Int) -> Bool {
+        // SAFETY: a new mapping that only this function knows, and gives back whole.
+        let start = unsafe mmap(
+            nil, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        guard unsafe start != MAP_FAILED else { return false }
+        unsafe munmap(start, size)
+        return true
     }
 
     /// Whether there is hardly any room left where a file lies.

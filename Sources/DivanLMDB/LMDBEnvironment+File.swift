@@ -33,18 +33,24 @@ extension LMDBEnvironment {
         return unsafe info.me_mapsize
     }
 
-    /// Reserves more address space when half of it is used. Called by the writer before it begins.
+    /// Reserves more address space when half of it is used, and much more when a transaction did not fit, so
+    /// that it need not be tried many times. Called by the writer before it begins.
     ///
     /// To map anew, no reader of this process may look at the map. This waits only briefly for a reader
-    /// that stays: as much space again is still free, and the next writer tries again.
+    /// that stays: as much space again is still free, and the next writer tries again. Where address space is
+    /// limited, the map stays as it is when no larger one has room, for LMDB does not survive a failure here.
     func growMap() throws {
         let (used, size) = (usedSize, mapSize)
-        guard used > size / 2 else { return }
-        let isUrgent = used > size - size / 8
+        let isTooSmall = isMapTooSmall.load(ordering: .relaxed)
+        guard used > size / 2 || isTooSmall else { return }
+        let wanted = [isTooSmall ? size * 8 : size * 2, size * 2].map { max($0, used * 4) }
+        guard let larger = wanted.first(where: FileSystem.hasAddressSpace) else { return }
+        let isUrgent = isTooSmall || used > size - size / 8
         guard readers.pause(patience: .milliseconds(isUrgent ? 2_000 : 20)) else { return }
         defer { readers.resume() }
         // SAFETY: no transaction of this process runs.
-        try unsafe check(mdb_env_set_mapsize(env, max(size * 2, used * 4)))
+        try unsafe check(mdb_env_set_mapsize(env, larger))
+        isMapTooSmall.store(false, ordering: .relaxed)
     }
 
     /// Takes over the larger map that another process has made.

@@ -54,6 +54,8 @@ final class LMDBEnvironment: Sendable {
     private let handles = Mutex<[String: MDB_dbi]>([:])
     /// How often handles have been added; it changes together with them.
     private let epoch = Atomic(0)
+    /// Whether a transaction did not fit since the map last grew.
+    let isMapTooSmall = Atomic(false)
     /// Held by the transaction that opens handles, from the first one to its end.
     let handleGate = DispatchSemaphore(value: 1)
     /// The files that are locked, while the environment is open.

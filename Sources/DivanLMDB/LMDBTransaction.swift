@@ -280,8 +280,17 @@ final class LMDBTransaction {
         unsafe current = nil
     }
 
+    /// Throws unless LMDB has succeeded.
+    @inline(__always)
+    func check(_ code: Int32) throws(StorageError) {
+        if code != MDB_SUCCESS { throw failure(of: code) }
+    }
+
+    /// The error for a code of LMDB's; has the map grow when the transaction did not fit.
+    ///
     /// LMDB reports a short write, as on a full disk, by the code for a failing disk.
     func failure(of code: Int32) -> StorageError {
+        if code == MDB_MAP_FULL { environment.isMapTooSmall.store(true, ordering: .relaxed) }
         let error = StorageError(lmdb: code)
         guard error.code == .io, FileSystem.isFull(environment.place.path) else { return error }
         return StorageError(.full, "The disk is full.", underlying: error.underlying)

@@ -188,6 +188,29 @@ import Testing
         #expect(try engine.read { try $0.count(of: store) } == 11)
     }
 
+    @Test func `a transaction of several times the map fits when it is tried again`() throws {
+        let engine = try scratch.open(mapSize: 1 << 20)
+        defer { engine.close() }
+        let store = try fill(engine, 10)
+        let value = [UInt8](repeating: 1, count: 4 << 20)
+        func write() throws { try engine.write { try $0.set(value.span, forKey: 100, in: store) } }
+        #expect(StorageError.Code.thrown { try write() } == .full)
+        try write()
+        #expect(try engine.read { try $0.count(of: store) } == 11)
+    }
+
+    @Test func `a file whose map has no address space to grow into is written all the same`() throws
+    {
+        // A large part of all addresses.
+        let engine = try scratch.open(mapSize: 1 << 46)
+        defer { engine.close() }
+        for count in 1...4 {
+            engine.environment.isMapTooSmall.store(true, ordering: .relaxed)
+            let store = try fill(engine, count)
+            #expect(try engine.read { try $0.count(of: store) } == count)
+        }
+    }
+
     @Test func `a new file is made in the writers' turn`() throws {
         let turn = try #require(LockFile(scratch.file + "-writer", readOnly: false))
         #expect(turn.lock(exclusive: true, timeout: .zero))
