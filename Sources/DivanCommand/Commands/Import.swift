@@ -20,7 +20,8 @@ extension Command {
                 Attachments are imported where their content is in the record, as base64: what "divan \
                 export" writes, and what CouchDB answers with attachments=true. Without their content \
                 they make it a bad record; --stubs takes them so, to be fetched by a replication, \
-                perhaps.
+                perhaps. A record of a revision that is here already supplies the contents which \
+                are missing of it.
                 Bad records are reported with their line and number and left out; the exit code is \
                 then 6. What was imported before an error or Control-C stays.
                 """,
@@ -75,6 +76,9 @@ extension Command {
         var sentence = "Imported \(figures)"
         if tally.unchanged > 0 {
             sentence += "; \(Quantity.grouped(tally.unchanged)) unchanged"
+        }
+        if tally.supplied > 0 {
+            sentence += "; \(Quantity.counted(tally.supplied, "missing content")) supplied"
         }
         invocation.output.remark(sentence + ".")
         if tally.bad > 0 {

@@ -12,6 +12,8 @@ struct ImportBatch {
     struct Outcome {
         var stored = 0
         var unchanged = 0
+        /// How many contents were missing of documents that were there.
+        var supplied = 0
         var problems: [(message: String, location: RecordLocation)] = []
     }
 
@@ -49,10 +51,11 @@ struct ImportBatch {
             var outcome = Outcome()
             for (document, location) in documents {
                 do {
-                    if try document.store(in: transaction, by: rules) {
-                        outcome.stored += 1
-                    } else {
+                    switch try document.store(in: transaction, by: rules) {
+                    case .new: outcome.stored += 1
+                    case .known(let supplied):
                         outcome.unchanged += 1
+                        outcome.supplied += supplied
                     }
                 } catch let error as DatabaseError where error.isAboutOneDocument {
                     outcome.problems.append((error.message, location))
@@ -65,13 +68,13 @@ struct ImportBatch {
 }
 
 extension ImportedDocument {
-    /// Stores the document; false if there was nothing to do.
+    /// Stores the document, or what is missing of it, if there is anything to do.
     fileprivate func store(
         in transaction: borrowing WriteTransaction, by rules: ImportRules
-    ) throws -> Bool {
+    ) throws -> RevisionArrival {
         switch self {
         case .nothing:
-            return false
+            return .known(supplied: 0)
         case .revision(let id, let history, let isDeleted, let body, let blobs):
             var content = try RevisionContent(
                 given: body, isDeleted: isDeleted, claims: .verified, id: id)
@@ -79,26 +82,26 @@ extension ImportedDocument {
             return try transaction.putExistingRevision(
                 id, content, history: history, isDeferring: rules.keepsStubs)
         case .deletion(let id):
-            guard try transaction.document(withID: id) != nil else { return false }
+            guard try transaction.document(withID: id) != nil else { return .known(supplied: 0) }
             _ = try transaction.delete(id)
-            return true
+            return .new
         case .attached(let id, let properties, let blobs):
             let current = rules.replaces ? try transaction.document(withID: id) : nil
             var content = try WriteTransaction.content(id, properties, false, [:], .passedOver)
             content.add(blobs)
             _ = try transaction.put(
                 id, content, parent: current?.revisionID, allowConflict: false)
-            return true
+            return .new
         case .edit(let document, let body):
             guard rules.replaces, let current = try transaction.document(withID: document.id) else {
                 _ = try transaction.save(document)
-                return true
+                return .new
             }
-            if current.body == body { return false }
+            if current.body == body { return .known(supplied: 0) }
             let copy = current.toMutable()
             copy.setProperties(document.properties)
             _ = try transaction.save(copy)
-            return true
+            return .new
         }
     }
 }

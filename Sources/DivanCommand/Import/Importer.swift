@@ -20,6 +20,8 @@ struct Importer {
     struct Tally: Equatable {
         var imported = 0
         var unchanged = 0
+        /// How many contents were missing of documents that were there.
+        var supplied = 0
         var bad = 0
 
         var records: Int { imported + unchanged + bad }
@@ -163,6 +165,7 @@ struct Importer {
         batch.removeAll()
         tally.imported += outcome.stored
         tally.unchanged += outcome.unchanged
+        tally.supplied += outcome.supplied
         for (message, location) in outcome.problems { try report(message, location) }
         bar.update(
             completed: source.size.map { min($0, source.position) }, total: source.size,

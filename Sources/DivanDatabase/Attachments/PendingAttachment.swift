@@ -80,6 +80,28 @@ final class PendingAttachment: Sendable {
         }
     }
 
+    /// The same for content that a stored revision names by a digest, perhaps its MD5.
+    ///
+    /// - Throws: As `stage(in:for:)`, also when it is another content than that.
+    func stage(as digest: String, in store: AttachmentStore, for id: DocumentID) throws
+        -> StagedAttachment
+    {
+        let (found, facts) = try state.withLock { state in try staged(&state, store, id) }
+        guard let key = AttachmentKey(ofStub: digest), key != facts.key else { return found }
+        let writer = try KeyedWriter(key, in: store)
+        let reader = try found.makeReader()
+        while true {
+            let piece = try reader.read(upTo: AttachmentStore.chunkSize)
+            if piece.isEmpty { break }
+            try writer.write(piece)
+        }
+        guard let keyed = try writer.finish() else {
+            throw DatabaseError.attachmentDigest(
+                label, id, found: facts.key.digest, declared: digest)
+        }
+        return keyed
+    }
+
     /// Gives the content its final name in a store, in a write transaction.
     ///
     /// - Parameters:

@@ -41,7 +41,8 @@ extension Database {
     /// Stores a revision that was made elsewhere, as replication does.
     ///
     /// It becomes a leaf at the end of its history; where that history is not the current one, the
-    /// document is then in conflict. Storing a revision twice changes nothing.
+    /// document is then in conflict. Storing a revision twice changes nothing, but that contents of attachments
+    /// which the database lacks are taken from the second time.
     ///
     /// - Parameters:
     ///   - id: The document's ID.
@@ -60,7 +61,9 @@ extension Database {
         let content = try WriteTransaction.content(
             id, properties, isDeleted, attachments, .verified)
         try stage(content, for: id)
-        return try jointOperation { try $0.putExistingRevision(id, content, history: history) }
+        return try jointOperation {
+            try $0.putExistingRevision(id, content, history: history).isNew
+        }
     }
 
     /// Reads the content of attachments before waiting for the writer.

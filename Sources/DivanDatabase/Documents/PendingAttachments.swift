@@ -52,6 +52,35 @@ struct PendingAttachments {
         return !isGiven && blob.isLacking(in: store) ? transfers[blob.digest] : nil
     }
 
+    /// What brings contents that the body of a stored revision names, by digest, and a store lacks.
+    func missing(from store: AttachmentStore, namedBy body: PackedValue) -> [(
+        digest: String, pending: PendingAttachment
+    )] {
+        var missing: [(digest: String, pending: PendingAttachment)] = []
+        let stubs = body["_attachments"]
+        for (name, pending) in contents {
+            // What is kept coded has another digest than what it decodes to.
+            guard let stub = stubs?[name], let digest = stub["digest"]?.string,
+                (stub["encoding"] == nil) == !pending.content.isCoded
+            else { continue }
+            let key = AttachmentKey(ofStub: digest)
+            let length = (stub["encoded_length"] ?? stub["length"])?.int64
+            if key.flatMap(store.length(of:)).map(Int64.init) != length {
+                missing.append((digest, pending))
+            }
+        }
+        let named = NameSet(body.attachmentKeys.map(\.digest))
+        for blob in blobs where named.contains(blob.digest) {
+            let key = AttachmentKey(digest: blob.digest)
+            if key.flatMap(store.length(of:)) != blob.length,
+                let pending = content(of: blob, for: store)
+            {
+                missing.append((blob.digest, pending))
+            }
+        }
+        return missing
+    }
+
     /// Without the blobs that are no longer in the body.
     func needed(by body: PackedValue) -> PendingAttachments {
         guard !blobs.isEmpty else { return self }

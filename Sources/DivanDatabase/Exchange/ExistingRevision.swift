@@ -62,13 +62,14 @@ package struct ExistingRevision: Sendable {
 }
 
 extension WriteTransaction {
-    /// Stores a revision made elsewhere; false when it is here already.
+    /// Stores a revision made elsewhere; false when it is here already, where it only supplies contents that are missing.
     ///
     /// - Throws: As `putExistingRevision`; the transaction goes on after a refusal.
     package func insert(_ revision: ExistingRevision) throws -> Bool {
         try context.operation {
             try context.putExisting(
-                revision.id, revision.history, revision.content, isDeferring: revision.isDeferring)
+                revision.id, revision.history, revision.content, isDeferring: revision.isDeferring
+            ).isNew
         }
     }
 }

@@ -4,6 +4,17 @@ internal import DivanJSON
 package import DivanModel
 internal import DivanStorage
 
+/// What became of a revision that was made elsewhere.
+package enum RevisionArrival {
+    /// It is stored.
+    case new
+    /// It was here already. Of the contents that it brought the database lacked so many, and has them now.
+    case known(supplied: Int)
+
+    /// Whether it was not here.
+    package var isNew: Bool { if case .new = self { true } else { false } }
+}
+
 extension Snapshot {
     /// The stored revisions that refer to a content, and which of them lack it.
     func references(to key: AttachmentKey) throws -> [(sequence: SequenceNumber, isAbsent: Bool)] {
@@ -78,6 +89,29 @@ extension WriteContext {
             waiting.append(owner.id)
         }
         for id in Set(waiting) { try republish(id) }
+    }
+
+    /// Supplies contents that come along with a revision which is here already without them.
+    ///
+    /// The revision stays as it is: what it does not name, by the digest, is not taken.
+    ///
+    /// - Returns: How many contents were missing.
+    /// - Throws: `.invalidDocument` when a content is another one than the revision has, `.io`, `.storageFull`.
+    func supplyMissing(
+        _ content: RevisionContent, of id: DocumentID, _ revision: RevisionID
+    ) throws -> Int {
+        guard let pending = content.pending else { return 0 }
+        let (_, snapshot) = try transaction()
+        guard let sequence = try snapshot.record(id)?.tree.node(revision)?.sequence,
+            let body = try snapshot.body(id, sequence, expecting: revision)
+        else { return 0 }
+        let store = snapshot.core.attachments
+        // All of them, before the first is taken.
+        let staged = try pending.missing(from: store, namedBy: body).map {
+            try $0.pending.stage(as: $0.digest, in: store, for: id)
+        }
+        for content in staged { try supply(content, of: id) }
+        return staged.count
     }
 
     /// Marks the revisions of a document as lacking a content.

@@ -126,14 +126,15 @@ extension WriteContext {
         return try addEdit(id, content, record: record, parent: parent)
     }
 
-    /// Stores a revision that was made elsewhere.
+    /// Stores a revision that was made elsewhere, or what a known one lacks.
     func putExisting(
         _ id: DocumentID, _ history: RevisionHistory, _ content: RevisionContent,
         isDeferring: Bool = false
-    ) throws -> Bool {
+    ) throws -> RevisionArrival {
         let (_, snapshot) = try transaction()
         try check(content, of: id, limit: snapshot.core.options.maximumDocumentSize)
-        return try addExisting(id, history, content, isDeferring: isDeferring)
+        guard try !addExisting(id, history, content, isDeferring: isDeferring) else { return .new }
+        return .known(supplied: try supplyMissing(content, of: id, history.newest))
     }
 
     // MARK: - Purging

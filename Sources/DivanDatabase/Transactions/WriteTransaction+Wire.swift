@@ -28,7 +28,7 @@ extension WriteTransaction {
     ) throws -> Bool {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, id: id.checked())
-        return try putExistingRevision(id, content, history: history)
+        return try putExistingRevision(id, content, history: history).isNew
     }
 
     /// Replaces a local document if its revision number is what the caller thinks.
@@ -97,7 +97,9 @@ extension Database {
         let content = try RevisionContent.ofClient(
             body, isDeleted: isDeleted, following: attachments, id: id.checked())
         try stage(content, for: id)
-        return try jointOperation { try $0.putExistingRevision(id, content, history: history) }
+        return try jointOperation {
+            try $0.putExistingRevision(id, content, history: history).isNew
+        }
     }
 
     /// Calls a closure after each commit, of whatever process, and when the database is closed.

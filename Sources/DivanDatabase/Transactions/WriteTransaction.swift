@@ -182,7 +182,7 @@ public struct WriteTransaction: ~Copyable {
         attachments: NameMap<AttachmentContent> = [:]
     ) throws -> Bool {
         let content = try Self.content(id, properties, isDeleted, attachments, .verified)
-        return try putExistingRevision(id, content, history: history)
+        return try putExistingRevision(id, content, history: history).isNew
     }
 
     /// Stores a revision made elsewhere from its packed body.
@@ -194,14 +194,14 @@ public struct WriteTransaction: ~Copyable {
         let content = try RevisionContent(
             given: body, isDeleted: isDeleted,
             following: attachments, claims: .verified, id: id.checked())
-        return try putExistingRevision(id, content, history: history)
+        return try putExistingRevision(id, content, history: history).isNew
     }
 
     /// Stores a revision made elsewhere from content that is made already; `isDeferring` as in ``ExistingRevision``.
     package func putExistingRevision(
         _ id: DocumentID, _ content: RevisionContent, history: [RevisionID],
         isDeferring: Bool = false
-    ) throws -> Bool {
+    ) throws -> RevisionArrival {
         let id = try id.checked()
         let checked: RevisionHistory
         do { checked = try RevisionHistory(history) } catch {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Divan
+import DivanJSON
+import DivanModel
 import Testing
+
+@testable import DivanDatabase
 
 /// Storing revisions that were made elsewhere, as replication does.
 @Suite struct ExistingRevisionTests {
@@ -25,6 +29,29 @@ import Testing
         #expect(try !database.putExistingRevision("a", ["n": 9], history: ["1-a"]))
         #expect(try database.lastSequence == 1)
         #expect(try database.existing("a")["n"].int == 2)
+    }
+
+    @Test func `a known revision that comes with content which is missing gets it`() async throws {
+        let stub: JSONObject = [
+            "stub": true, "digest": "sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=", "length": 5,
+        ]
+        let history: [RevisionID] = ["2-b", "1-a"]
+        var revision = try ExistingRevision(
+            id: "a", history: RevisionHistory(history), isDeleted: false,
+            body: PackedValue(["_attachments": ["x": .object(stub)]]))
+        revision.isDeferring = true
+        let stubs = revision
+        #expect(try database.write { try $0.insert(stubs) })
+        let bytes = Array("hello".utf8)
+        #expect(
+            try !database.putExistingRevision(
+                "a", ["_attachments": ["x": .object(stub)]], history: history,
+                attachments: ["x": .bytes(bytes)]))
+        #expect(try database.existing("a").attachment(named: "x")?.content() == bytes)
+        // A replication that could not send the document tries again.
+        #expect(try database.lastSequence == 2)
+        #expect(try database.revisionHistory(of: "a") == history)
+        #expect(try database.problems() == [])
     }
 
     @Test func `an ancestor that came as history only has no body`() throws {
