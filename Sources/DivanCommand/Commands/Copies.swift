@@ -94,18 +94,16 @@ extension Command {
         let source = try Invocation.location(try invocation.arguments.argument("SOURCE"))
         let target = try Invocation.newLocation(
             try Invocation.location(try invocation.arguments.argument("DB")))
-        let url = URL(filePath: target)
-        let name = String(url.lastPathComponent.dropLast(".divan".count))
-        let manager = try Manager(directory: url.deletingLastPathComponent())
-        defer { manager.close() }
-        guard invocation.arguments.flag("replace") || !manager.databaseExists(named: name) else {
+        do {
+            try invocation.withProgress("Installing") { progress in
+                try invocation.install(source, at: target, form.encryption, progress)
+            }
+        } catch let error as DatabaseError where error.code == .databaseExists {
             throw CommandFailure(
-                .conflict, "The database \(target) exists already; --replace replaces it.")
-        }
-        try invocation.withProgress("Installing") { progress in
-            try manager.replaceDatabase(
-                named: name, from: URL(filePath: source), encryptionKey: invocation.key,
-                encryption: form.encryption, progress: progress)
+                .conflict,
+                DatabaseDirectory.exists(at: target)
+                    ? "The database \(target) exists already; --replace replaces it."
+                    : error.message)
         }
         try invocation.report("Installed", at: target, key: form.key)
     }
@@ -121,6 +119,23 @@ extension Invocation {
         }
         if isPlain { return (.none, nil) }
         return (key.map { .key($0) } ?? .unchanged, key ?? self.key)
+    }
+
+    /// Puts a copy of a database where none is, or with `--replace` in the place of another one.
+    fileprivate func install(
+        _ source: String, at target: String, _ encryption: CopyEncryption,
+        _ progress: @escaping ProgressHandler
+    ) throws {
+        let (from, url) = (URL(filePath: source), URL(filePath: target))
+        guard arguments.flag("replace") else {
+            return try Database.copy(
+                from: from, to: url, encryptionKey: key, encryption: encryption, progress: progress)
+        }
+        let manager = try Manager(directory: url.deletingLastPathComponent())
+        defer { manager.close() }
+        try manager.replaceDatabase(
+            named: String(url.lastPathComponent.dropLast(".divan".count)), from: from,
+            encryptionKey: key, encryption: encryption, progress: progress)
     }
 
     /// Adds a backup to a series.

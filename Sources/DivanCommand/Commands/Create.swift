@@ -32,28 +32,33 @@ extension Command {
         let path = try Invocation.newLocation(
             try Invocation.location(try invocation.arguments.argument("DB")))
         let url = URL(filePath: path)
-        if FileManager.default.fileExists(atPath: path) {
-            let existing = try? Database.open(at: url, options: invocation.databaseOptions)
-            if let existing, invocation.arguments.flag("if-missing") {
-                guard existing.isPartitioned || !invocation.arguments.flag("partitioned") else {
-                    throw CommandFailure(
-                        .conflict, "The database \(path) exists, and is not partitioned.")
-                }
-                return
-            }
-            if existing != nil {
-                throw CommandFailure(.conflict, "The database \(path) exists already.")
-            }
-        }
         var options = invocation.databaseOptions
-        options.create = true
         if invocation.arguments.flag("partitioned") { options.partitioned = true }
         if let name = invocation.arguments.string("engine") {
             options.storageEngine = try EngineChoice.engine(named: name)
         }
-        let database = try Database.open(at: url, options: options)
+        let database: Database
+        do { database = try Database.create(at: url, options: options) } catch let error
+            as DatabaseError where error.code == .databaseExists
+        {
+            return try invocation.takeExisting(at: path)
+        }
         defer { database.close() }
         if let limit { try database.setRevisionLimit(limit) }
         invocation.output.remark("Created \(PrintableText.escaping(path)).")
+    }
+}
+
+extension Invocation {
+    /// Takes a database that is there already for the one to make, where that is wanted.
+    fileprivate func takeExisting(at path: String) throws {
+        guard arguments.flag("if-missing") else {
+            throw CommandFailure(.conflict, "The database \(path) exists already.")
+        }
+        let existing = try Database.open(at: URL(filePath: path), options: databaseOptions)
+        defer { existing.close() }
+        guard existing.isPartitioned || !arguments.flag("partitioned") else {
+            throw CommandFailure(.conflict, "The database \(path) exists, and is not partitioned.")
+        }
     }
 }

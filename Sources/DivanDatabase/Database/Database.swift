@@ -84,10 +84,24 @@ public final class Database: Sendable {
     public static func open(at url: URL, options: DatabaseOptions = DatabaseOptions()) throws
         -> Database
     {
+        try open(at: url, options, mustBeNew: false)
+    }
+
+    /// Creates a database in a directory of its own, with the options of ``open(at:options:)``.
+    ///
+    /// - Throws: As that, and `.databaseExists` when there is one, also when another thread or process creates it meanwhile.
+    package static func create(at url: URL, options: DatabaseOptions) throws -> Database {
+        try open(at: url, options, mustBeNew: true)
+    }
+
+    private static func open(at url: URL, _ options: DatabaseOptions, mustBeNew: Bool) throws
+        -> Database
+    {
         let path = try url.directoryPath
         let directory = Files.lastComponent(of: path)
         let name = DatabaseName.name(ofDirectory: directory) ?? directory
-        return try DatabaseRegistry.shared.open(name: name, path: path, options: options)
+        return try DatabaseRegistry.shared.open(
+            name: name, path: path, options: options, mustBeNew: mustBeNew)
     }
 
     /// Makes a database in memory; it goes when it is closed.

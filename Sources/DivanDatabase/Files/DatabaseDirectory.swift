@@ -93,13 +93,13 @@ package final class DatabaseDirectory: Sendable {
     ///
     /// A creation has `makeEngine` make the engine's files in the directory it is given, with the key
     /// of the data when they are to be encrypted; `partitioned` is for a creation, too. With a key that is not the database's, nothing is
-    /// changed, nor looked at but the manifest.
+    /// changed, nor looked at but the manifest. `mustBeNew` is for one that creates or fails.
     ///
-    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseBusy` when another process
+    /// - Throws: `DatabaseError` with code `.databaseNotFound`, `.databaseExists`, `.databaseBusy` when another process
     ///   holds it exclusively, `.unauthorized`, `.corrupted`, `.unsupportedVersion`, or `.io`.
     package init(
         path: String, create: Bool, readOnly: Bool, engine: String, busyTimeout: Duration,
-        key: EncryptionKey?, partitioned: Bool = false,
+        key: EncryptionKey?, partitioned: Bool = false, mustBeNew: Bool = false,
         makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
         let exists = Self.exists(at: path)
@@ -109,13 +109,14 @@ package final class DatabaseDirectory: Sendable {
                 try Self.checkIsNoDatabase(at: path)
                 throw DatabaseError.databaseNotFound(path)
             }
-            var access = try exists ? DatabaseAccess(Manifest(at: path), key, path: path) : nil
-            if !exists {
+            let isMade = mustBeNew || !exists
+            var access = try isMade ? nil : DatabaseAccess(Manifest(at: path), key, path: path)
+            if isMade {
                 let made = try DatabaseAccess(making: key)
                 access = made
                 try Self.create(
                     at: path, engine: engine, busyTimeout: busyTimeout, access: made,
-                    partitioned: partitioned, makeEngine: makeEngine)
+                    partitioned: partitioned, mustBeNew: mustBeNew, makeEngine: makeEngine)
             }
             let writable = !readOnly
             if !readOnly && !Files.isWritable(path) {
@@ -342,10 +343,13 @@ package final class DatabaseDirectory: Sendable {
         try Files.removeDirectoryIfEmpty(path)
     }
 
+    /// Creates the database. Where there is one by then, it counts as created, unless it must be new.
     private static func create(
         at path: String, engine: String, busyTimeout: Duration, access: DatabaseAccess,
-        partitioned: Bool, makeEngine: (_ dataPath: String, DataKey?) throws -> Void
+        partitioned: Bool, mustBeNew: Bool,
+        makeEngine: (_ dataPath: String, DataKey?) throws -> Void
     ) throws {
+        var isMade = false
         try Files.makeDirectory(path)
         try DirectoryLock.whileExclusive(
             at: path, timeout: busyTimeout, unless: { exists(at: path) }
@@ -367,7 +371,9 @@ package final class DatabaseDirectory: Sendable {
             try Files.replace(changesPath(path), with: ChangeMark().bytes)
             try Files.replace(
                 manifestPath(path), with: manifest.bytes(provenBy: access.dataKey))
+            isMade = true
         }
+        guard isMade || !mustBeNew else { throw DatabaseError.databaseExists(path) }
         try Files.synchroniseDirectory(Files.parent(of: path))
     }
 }

@@ -70,7 +70,7 @@ package enum DirectoryLock {
     ///
     /// A thread that waits to create a database must not wait for another that has created and
     /// opened it.
-    static func whileExclusive(
+    package static func whileExclusive(
         at directory: String, timeout: Duration, unless isDone: () -> Bool,
         _ body: () throws -> Void
     ) throws {
@@ -78,9 +78,14 @@ package enum DirectoryLock {
         let isOver = try poll(every: pause, for: timeout) {
             busy = nil
             if isDone() { return true }
-            do { try whileExclusive(at: directory, timeout: .zero, body) } catch let error
-                as DatabaseError where error.code == .databaseBusy
-            {
+            // What the work itself finds busy is no reason to do it again.
+            var hasBegun = false
+            do {
+                try whileExclusive(at: directory, timeout: .zero) {
+                    hasBegun = true
+                    try body()
+                }
+            } catch let error as DatabaseError where error.code == .databaseBusy && !hasBegun {
                 busy = error
                 return false
             }

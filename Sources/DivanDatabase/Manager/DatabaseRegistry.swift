@@ -33,14 +33,18 @@ package final class DatabaseRegistry: Sendable {
     private let table = Mutex(Open())
 
     /// Opens a directory, or shares it when it is open; then `sharesAnyKey` says that its key does not
-    /// matter.
+    /// matter. With `mustBeNew` it creates a database and opens none that is there.
     package func open(
         name: String, path: String, options: DatabaseOptions, manager: Manager? = nil,
-        sharesAnyKey: Bool = false
+        sharesAnyKey: Bool = false, mustBeNew: Bool = false
     ) throws -> Database {
         try options.check()
         if let wanted = options.storageEngine { KnownEngines.remember(wanted) }
-        if let shared = try share(path, name, options, manager, sharesAnyKey) { return shared }
+        if !mustBeNew,
+            let shared = try share(path, name, options, manager, sharesAnyKey)
+        {
+            return shared
+        }
         let newEngine =
             options.storageEngine ?? manager?.defaultStorageEngine ?? KnownEngines.standard
         if options.encryptionKey != nil, !newEngine.canEncrypt, !DatabaseDirectory.exists(at: path)
@@ -48,9 +52,10 @@ package final class DatabaseRegistry: Sendable {
             throw DatabaseError.keyUnsupported(by: newEngine.identifier, path)
         }
         let directory = try DatabaseDirectory(
-            path: path, create: options.create, readOnly: options.readOnly,
+            path: path, create: options.create || mustBeNew, readOnly: options.readOnly,
             engine: newEngine.identifier, busyTimeout: options.busyTimeout,
-            key: options.encryptionKey, partitioned: options.partitioned == true
+            key: options.encryptionKey, partitioned: options.partitioned == true,
+            mustBeNew: mustBeNew
         ) { dataPath, dataKey in
             try DatabaseCore.openEngine(
                 at: dataPath, named: newEngine.identifier, options.unlocked(dataKey), creating: true

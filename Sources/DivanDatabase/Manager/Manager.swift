@@ -176,6 +176,12 @@ public final class Manager: Sendable {
     /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false, and `.databaseExists`
     ///   when it is not as `options.partitioned` says.
     public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
+        try openDatabase(named: name, options, mustBeNew: false)
+    }
+
+    private func openDatabase(
+        named name: String, _ options: DatabaseOptions, mustBeNew: Bool
+    ) throws -> Database {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
         var closed: [Database] = []
         // Outside the mutex: releasing the last reference releases what the app has put into them.
@@ -184,7 +190,7 @@ public final class Manager: Sendable {
             state in
             guard !state.isClosed else { throw DatabaseError.closed(name) }
             guard !state.isSuspended else { throw DatabaseError.suspended(name) }
-            if let open = state.databases[name], !open.isClosed {
+            if !mustBeNew, let open = state.databases[name], !open.isClosed {
                 if let key = options.encryptionKey { try open.core.checkKey(key) }
                 try options.checkKind(open.core.isPartitioned, name)
                 return (open, [])
@@ -193,12 +199,23 @@ public final class Manager: Sendable {
             var options = options
             if self.options.readOnly { options.readOnly = true }
             let database = try DatabaseRegistry.shared.open(
-                name: name, path: path(of: name), options: options, manager: self)
+                name: name, path: path(of: name), options: options, manager: self,
+                mustBeNew: mustBeNew)
             state.databases[name] = database
             return (database, Array(state.openingFollowers.values))
         }
         for follower in followers { follower(database) }
         return database
+    }
+
+    /// Creates a database.
+    ///
+    /// - Throws: As `database(named:partitioned:)`, and `.databaseExists` when there is one, also when another thread or
+    ///   process creates it meanwhile.
+    package func createDatabase(named name: String, partitioned: Bool) throws -> Database {
+        var options = self.options.databaseOptions
+        options.partitioned = partitioned
+        return try openDatabase(named: name, options, mustBeNew: true)
     }
 
     /// Calls a closure with each database that this manager opens from now on, also one that is made.

@@ -77,9 +77,6 @@ extension Call {
                     + "and any of the characters _, $, (, ), +, -, and / are allowed. Must begin "
                     + "with a letter.")
         }
-        guard !site.manager.databaseExists(named: databaseName) else {
-            throw HTTPFailure.databaseExists
-        }
         try site.create(databaseName, partitioned: isPartitioned)
         return .done(status: 201).with("Location", location())
     }

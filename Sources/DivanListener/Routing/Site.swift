@@ -148,8 +148,7 @@ package final class Site: Sendable {
 
     /// Makes a database.
     func create(_ name: String, partitioned: Bool = false) throws {
-        guard !manager.databaseExists(named: name) else { throw HTTPFailure.databaseExists }
-        let database = try manager.database(named: name, partitioned: partitioned)
+        let database = try manager.createDatabase(named: name, partitioned: partitioned)
         if let limit = options.revisionLimit { try database.setRevisionLimit(limit) }
         if systemDatabase(named: name) == .users { try takeUsers(database) }
         if let system = SystemDatabase(rawValue: name) {

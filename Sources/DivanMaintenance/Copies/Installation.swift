@@ -83,11 +83,7 @@ struct Installation {
         let isOurs = !Files.exists(path)
         do {
             try Files.makeDirectory(path)
-            do {
-                try DirectoryLock.whileExclusive(at: path, timeout: DirectoryLock.moment) {
-                    try replace(by: make)
-                }
-            } catch {
+            do { try replaceAlone(by: make) } catch {
                 if isOurs { removeEmptied() }
                 throw error
             }
@@ -98,12 +94,27 @@ struct Installation {
     /// Makes the data in a directory.
     typealias Making = (_ dataPath: String) throws -> (Manifest, DataKey?)
 
-    private func replace(by make: Making) throws {
-        // Another thread or process may have made a database since the first look.
-        let isOccupied = DatabaseDirectory.exists(at: path)
-        guard purpose == .replacement || !isOccupied else {
-            throw DatabaseError.databaseExists(path)
+    /// Does it with the directory's lock. Another thread or process may make a database there meanwhile.
+    private func replaceAlone(by make: Making) throws {
+        guard purpose != .replacement else {
+            return try DirectoryLock.whileExclusive(at: path, timeout: DirectoryLock.moment) {
+                try replace(by: make)
+            }
         }
+        var isMade = false
+        try DirectoryLock.whileExclusive(
+            at: path, timeout: DatabaseOptions().busyTimeout,
+            unless: { DatabaseDirectory.exists(at: path) }
+        ) {
+            guard !DatabaseDirectory.exists(at: path) else { return }
+            try replace(by: make)
+            isMade = true
+        }
+        if !isMade { throw DatabaseError.databaseExists(path) }
+    }
+
+    private func replace(by make: Making) throws {
+        let isOccupied = DatabaseDirectory.exists(at: path)
         let current = isOccupied ? try currentGeneration() : nil
         if !isOccupied || current != nil { try removeLeftovers(besides: current) }
         // Nothing of a database whose manifest is damaged is removed before the new one is whole.

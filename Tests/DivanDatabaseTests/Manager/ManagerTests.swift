@@ -51,6 +51,24 @@ import Testing
         #expect(try again.contains("a"))
     }
 
+    @Test func `of many that create a database, one does`() async throws {
+        let managers = try (0..<4).map { _ in try sandbox.manager() }
+        for round in 0..<20 {
+            let made = await withTaskGroup(of: DatabaseError.Code?.self) { group in
+                for manager in managers + managers {
+                    group.addTask {
+                        code {
+                            _ = try manager.createDatabase(named: "a\(round)", partitioned: false)
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(made.filter { $0 == nil }.count == 1)
+            #expect(made.filter { $0 == .databaseExists }.count == 7)
+        }
+    }
+
     @Test func `a missing database is nil and nothing is created`() throws {
         let manager = try sandbox.manager()
         #expect(try manager.existingDatabase(named: "app") == nil)
