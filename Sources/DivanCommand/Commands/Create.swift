@@ -43,8 +43,9 @@ extension Command {
         {
             return try invocation.takeExisting(at: path)
         }
-        defer { database.close() }
-        if let limit { try database.setRevisionLimit(limit) }
+        try OpenedDatabase(database: database, isNew: true).use { database in
+            if let limit { try database.setRevisionLimit(limit) }
+        }
         invocation.output.remark("Created \(PrintableText.escaping(path)).")
     }
 }

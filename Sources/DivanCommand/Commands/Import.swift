@@ -67,10 +67,18 @@ extension Command {
         let source = try InputSource(
             path: file ?? "-",
             interruption: invocation.interruption)
-        let database = try invocation.openDatabase(
-            forWriting: true, creating: invocation.arguments.flag("create"))
-        defer { database.close() }
-        var importer = try Importer(invocation, database: database, source: source)
+        let opened =
+            invocation.arguments.flag("create")
+            ? try invocation.openOrCreateDatabase(at: first)
+            : OpenedDatabase(database: try invocation.openDatabase(forWriting: true))
+        try opened.use { try invocation.run(Importer(invocation, database: $0, source: source)) }
+    }
+}
+
+extension Invocation {
+    /// Imports, and says what came of it.
+    fileprivate func run(_ importer: Importer) throws {
+        var importer = importer
         let figures = try importer.run().summaryFigures
         let tally = importer.tally
         var sentence = "Imported \(figures)"
@@ -80,7 +88,7 @@ extension Command {
         if tally.supplied > 0 {
             sentence += "; \(Quantity.counted(tally.supplied, "missing content")) supplied"
         }
-        invocation.output.remark(sentence + ".")
+        output.remark(sentence + ".")
         if tally.bad > 0 {
             let records = Quantity.counted(tally.bad, "bad record")
             throw CommandFailure(.badInput, "\(records) left out.")

@@ -4,6 +4,7 @@ internal import Divan
 internal import DivanHTTP
 internal import DivanJSON
 internal import DivanListener
+internal import DivanSystem
 internal import FoundationEssentials
 
 extension Invocation {
@@ -11,19 +12,18 @@ extension Invocation {
     ///
     /// Commands that only read open it for reading only, so they work on a database that the user
     /// may not write to, and cannot change it by any mistake.
-    func openDatabase(forWriting: Bool = false, creating: Bool = false) throws -> Database {
-        var path = try Self.location(arguments.argument("DB"))
-        if creating { path = try Self.newLocation(path) }
+    func openDatabase(forWriting: Bool = false) throws -> Database {
+        try openDatabase(at: Self.location(arguments.argument("DB")), forWriting: forWriting)
+    }
+
+    /// Opens a database that is there.
+    func openDatabase(at path: String, forWriting: Bool) throws -> Database {
         var options = databaseOptions
         options.readOnly = !forWriting
-        options.create = creating
         do {
             return try Self.open(path, options)
         } catch let error as DatabaseError where error.code == .databaseNotFound {
-            // The library's own sentence speaks of its options.
-            throw CommandFailure(
-                .notFound,
-                "There is no database at \(Self.shown(path)). \"divan create\" makes one.")
+            throw Self.noDatabase(at: path)
         }
     }
 
@@ -32,6 +32,42 @@ extension Invocation {
         let database = try Database.open(at: URL(filePath: path), options: options)
         ListenerUsers.keepRules(of: database)
         return database
+    }
+
+    /// Opens a database for writing, and makes it where it is missing.
+    func openOrCreateDatabase(at path: String) throws -> OpenedDatabase {
+        let path = try Self.newLocation(Self.location(path))
+        do {
+            let database = try Database.create(at: URL(filePath: path), options: databaseOptions)
+            ListenerUsers.keepRules(of: database)
+            return OpenedDatabase(database: database, isNew: true)
+        } catch let error as DatabaseError where error.code == .databaseExists {
+            return OpenedDatabase(database: try openDatabase(at: path, forWriting: true))
+        }
+    }
+
+    /// Does work that needs the database at a path.
+    static func reading<Result>(_ path: String, _ work: () throws -> Result) throws -> Result {
+        do { return try work() } catch let error as DatabaseError
+            where error.code == .databaseNotFound
+        { throw noDatabase(at: path, "Check the path.") }
+    }
+
+    /// Says that there is no database at a path, and which one may be meant.
+    static func noDatabase(
+        at path: String, _ remedy: String = "\"divan create\" makes one."
+    ) -> CommandFailure {
+        let hint = example(in: path).map { "One in it is \(shown($0))." } ?? remedy
+        return CommandFailure(.notFound, "There is no database at \(shown(path)). \(hint)")
+    }
+
+    /// The path of a database in a directory of databases, or in the newest of a series of backups.
+    private static func example(in path: String) -> String? {
+        let names = (try? Files.list(path)) ?? []
+        if let name = names.first(where: { $0.hasByteSuffix(".divan") }) {
+            return "\(path)/\(name)"
+        }
+        return names.last(where: BackupSeries.isTime).flatMap { example(in: "\(path)/\($0)") }
     }
 
     /// Completes the path of a database that may be created.
@@ -85,6 +121,36 @@ extension Invocation {
                     + " \"divan get --rev\" prints one.")
         }
         throw CommandFailure(.notFound, "There is no document \"\(id)\".")
+    }
+}
+
+/// A database that a command writes to, and may have made.
+struct OpenedDatabase {
+    let database: Database
+    /// Whether this run has made it.
+    var isNew = false
+
+    /// Closes it after a failure. One that this run has made goes again, unless something was stored in it meanwhile.
+    func closeAfterFailure() {
+        defer { database.close() }
+        guard isNew else { return }
+        do { try database.closeDeletingUnused() } catch {
+            Log.database.warning(
+                "The empty database '\(database.name)' stays: \(CommandFailure(describing: error).message)"
+            )
+        }
+    }
+
+    /// Does work with it, and closes it.
+    func use<Result>(_ work: (Database) throws -> Result) throws -> Result {
+        do {
+            let result = try work(database)
+            database.close()
+            return result
+        } catch {
+            closeAfterFailure()
+            throw error
+        }
     }
 }
 

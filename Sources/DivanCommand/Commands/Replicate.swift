@@ -176,8 +176,10 @@ enum ReplicationOptions {
 
 /// The two databases of a replication: the local one, and what is at the other end.
 struct ReplicationEnds {
-    let local: Database
-    let remote: ReplicationEndpoint
+    private let local: Database
+    private let remote: ReplicationEndpoint
+    /// The databases here.
+    private let opened: [OpenedDatabase]
     /// Whether the local one is the source.
     let isPush: Bool
 
@@ -186,23 +188,27 @@ struct ReplicationEnds {
         case (true, true):
             throw UsageError("One of the two databases must be here: a path, not a URL.")
         case (true, false):
-            local = try Self.open(target, creating: true, invocation)
-            remote = .url(source)
-            isPush = false
+            let target = try invocation.openOrCreateDatabase(at: target)
+            (local, remote, isPush) = (target.database, .url(source), false)
+            opened = [target]
         case (false, true):
-            local = try Self.open(source, creating: false, invocation)
-            remote = .url(target)
-            isPush = true
+            local = try Self.open(source, invocation)
+            (remote, isPush) = (.url(target), true)
+            opened = [OpenedDatabase(database: local)]
         case (false, false):
-            local = try Self.open(source, creating: false, invocation)
-            remote = .database(try Self.open(target, creating: true, invocation))
-            isPush = true
+            local = try Self.open(source, invocation)
+            let target = try invocation.openOrCreateDatabase(at: target)
+            (remote, isPush) = (.database(target.database), true)
+            opened = [OpenedDatabase(database: local), target]
         }
     }
 
     func close() {
-        local.close()
-        if case .database(let database) = remote { database.close() }
+        for opened in opened { opened.database.close() }
+    }
+
+    func closeAfterFailure() {
+        for opened in opened { opened.closeAfterFailure() }
     }
 
     static func isURL(_ text: String) -> Bool {
@@ -210,19 +216,8 @@ struct ReplicationEnds {
         return lower.hasBytePrefix("http://") || lower.hasBytePrefix("https://")
     }
 
-    private static func open(_ path: String, creating: Bool, _ invocation: Invocation) throws
-        -> Database
-    {
-        var location = try Invocation.location(path)
-        if creating { location = try Invocation.newLocation(location) }
-        var options = invocation.databaseOptions
-        options.create = creating
-        do {
-            return try Invocation.open(location, options)
-        } catch let error as DatabaseError where error.code == .databaseNotFound {
-            throw CommandFailure(
-                .notFound, "There is no database at \(Invocation.shown(location)).")
-        }
+    private static func open(_ path: String, _ invocation: Invocation) throws -> Database {
+        try invocation.openDatabase(at: Invocation.location(path), forWriting: true)
     }
 
     func replications(isBoth: Bool, _ settings: ReplicationConfiguration) -> [Replication] {
@@ -240,8 +235,11 @@ extension Invocation {
         let settings = try ReplicationOptions.settings(self)
         try ReplicationOptions.check(settings.trust, between: [source, target])
         let ends = try ReplicationEnds(self, source, target)
-        defer { ends.close() }
-        try await run(ends, settings, isBoth: isBoth)
+        do { try await run(ends, settings, isBoth: isBoth) } catch {
+            ends.closeAfterFailure()
+            throw error
+        }
+        ends.close()
     }
 
     /// Runs one or two replications with a bar, and tells what came of them.

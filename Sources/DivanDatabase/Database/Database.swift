@@ -161,6 +161,24 @@ public final class Database: Sendable {
         try checkAvailable()
         guard let directory = core.directory else { return close() }
         try directory.lockExclusively()
+        try remove(directory)
+    }
+
+    /// Closes a database that this process has created, and deletes it unless something was stored in it or another process
+    /// has it open.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` or `.corrupted`. The database is then closed, too.
+    package func closeDeletingUnused() throws {
+        defer { close() }
+        try checkWritable()
+        guard let directory = core.directory, try directory.isHeldAlone(), directory.isAtItsPath,
+            try core.read({ try $0.isUnused })
+        else { return }
+        try remove(directory)
+    }
+
+    /// Removes the files of a database whose exclusive lock this has.
+    private func remove(_ directory: DatabaseDirectory) throws {
         // The lock is held until the files are gone, and no longer, whether that succeeds or not,
         // and whether or not another object in this process has a handle.
         core.closeEngine()

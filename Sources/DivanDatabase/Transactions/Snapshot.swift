@@ -142,6 +142,14 @@ package struct Snapshot {
         return state
     }
 
+    /// Whether no document and no local document was ever stored.
+    var isUnused: Bool {
+        get throws {
+            let state = try state()
+            return try state.lastSequence == 0 && state.lastPurge == 0 && isEmpty(stores.local)
+        }
+    }
+
     private func isEmpty(_ store: Store) throws -> Bool {
         let cursor = try reader.cursor(in: store)
         defer { cursor.close() }

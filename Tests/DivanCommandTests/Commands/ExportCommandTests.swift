@@ -123,7 +123,7 @@ import Testing
             export.err.contains(
                 #"The attachment "a" of "n" is left out: its content is damaged."#))
         #expect(try tool.run("import", "copy", "out", "--create").status == 6)
-        #expect(try tool.run("import", "copy", "out", "--stubs").status == 0)
+        #expect(try tool.run("import", "copy", "out", "--stubs", "--create").status == 0)
         #expect(try tool.run("get", "copy", "n").out == tool.run("get", "db", "n").out)
     }
 
@@ -199,7 +199,7 @@ import Testing
         #expect(try tool.read("out").components(separatedBy: #""data":""#).count == 2)
         let refused = try tool.run("import", "copy", "out", "--create")
         #expect(refused.status == 6 && refused.err.contains("take it without by --stubs"))
-        #expect(try tool.run("import", "copy", "out", "--stubs").status == 0)
+        #expect(try tool.run("import", "copy", "out", "--stubs", "--create").status == 0)
         let content = try tool.run("attachment", "get", "copy", "n", "present").out
         #expect(content == "the content of present")
         #expect(

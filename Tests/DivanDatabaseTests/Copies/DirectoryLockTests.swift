@@ -59,6 +59,30 @@ import Testing
         }
     }
 
+    @Test func `of new databases only those are deleted again that are unused`() async throws {
+        try await offPool { [sandbox] in
+            func exists(_ name: String) -> Bool {
+                FileManager.default.fileExists(
+                    atPath: sandbox.url(name).path(percentEncoded: false))
+            }
+            let unused = try sandbox.database("unused")
+            try unused.closeDeletingUnused()
+            #expect(unused.isClosed && !exists("unused"))
+            let (deleted, local) = (try sandbox.database("deleted"), try sandbox.database("local"))
+            try deleted.create("a")
+            try deleted.purge("a")
+            try local.putLocalDocument("a", [:])
+            let held = try sandbox.database("held")
+            let child = try TestChild("serve", held.path)
+            #expect(child.readLine() == "ready")
+            for database in [deleted, local, held] {
+                try database.closeDeletingUnused()
+                #expect(database.isClosed && exists(database.name))
+            }
+            #expect(child.finish() == 0)
+        }
+    }
+
     @Test func `two who both want to delete do not get in between each other's locks`()
         async throws
     {
