@@ -17,7 +17,7 @@ extension Command {
                 Contents that are not in the database or damaged, and those that make a document \
                 larger than "divan import" takes it (some 180 MB in all), are reported and left out; the \
                 exit code is then 5, and "divan import --stubs" takes their documents. A file takes its name when it is whole: an export that fails leaves what \
-                was there before.
+                was there before, and what one leaves that is killed goes with the next one to the same file.
                 """,
             arguments: [
                 .database,

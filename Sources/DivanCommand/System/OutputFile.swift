@@ -8,44 +8,44 @@ internal import FoundationEssentials
 ///
 /// So an export that fails or is interrupted leaves what was there before. A file that is replaced keeps its permissions. What
 /// a symbolic link leads to is replaced, and not the link. A pipe or a device is written as it is, and so is what the process
-/// was started with: `/dev/stdout` may lead to a file that others have written to, and go on to.
+/// was started with: `/dev/stdout` may lead to a file that others have written to, and go on to. What a process left that was
+/// killed goes with the next file of the same name; see `PartialFile`.
 struct OutputFile {
     let sink: ByteSink
     private let path: String
-    /// Where it is written; nil for a pipe or a device.
-    private let temporaryPath: String?
-    private let descriptor: Int32
-    private let isOwned: Bool
+    /// What is written; nil for what the process was started with.
+    private let file: FileHandle?
+    /// Whether the file is to take its name.
+    private let isPartial: Bool
 
     init(_ path: String) throws(CommandFailure) {
         if let descriptor = Self.descriptor(namedBy: path) {
-            (self.path, temporaryPath, self.descriptor, isOwned) = (path, nil, descriptor, false)
+            (self.path, file, isPartial) = (path, nil, false)
             sink = ByteSink(descriptor: descriptor)
             return
         }
-        isOwned = true
         let status = Files.status(of: path)
         if status?.kind == .directory {
             throw CommandFailure(.failure, "\(path) cannot be written: it is a directory.")
         }
-        let isSpecial = status?.kind == .other
-        self.path = isSpecial ? path : Self.target(of: path)
-        // A name of its own: another process may write a file of the same name.
-        temporaryPath =
-            isSpecial ? nil : "\(self.path).\(UInt32.random(in: 0 ... .max)).partial"
+        isPartial = status?.kind != .other
+        self.path = isPartial ? Self.target(of: path) : path
+        let file: FileHandle
         do {
-            descriptor = try Descriptors.open(
-                temporaryPath ?? path,
-                isSpecial ? [.write, .waits] : [.write, .new, .waits], permissions: 0o666)
+            file =
+                try isPartial
+                ? PartialFile.make(beside: self.path)
+                : FileHandle(anyKindAt: path, [.write, .waits])
         } catch {
             throw CommandFailure(.failure, "\(path) cannot be written: \(error.reason).")
         }
-        sink = ByteSink(descriptor: descriptor)
-        guard let temporaryPath, status != nil else { return }
+        self.file = file
+        sink = ByteSink(descriptor: file.descriptor)
+        guard isPartial, status != nil else { return }
         let former = try? FileManager.default.attributesOfItem(atPath: self.path)
         if let permissions = former?[.posixPermissions] {
             try? FileManager.default.setAttributes(
-                [.posixPermissions: permissions], ofItemAtPath: temporaryPath)
+                [.posixPermissions: permissions], ofItemAtPath: file.path)
         }
     }
 
@@ -72,32 +72,26 @@ struct OutputFile {
         return path
     }
 
-    private func close() {
-        if isOwned { Descriptors.close(descriptor) }
-    }
-
     /// Gives the file its name.
     func finish() throws(CommandFailure) {
         do { try sink.flush() } catch {
             discard()
             throw error
         }
+        guard isPartial, let file else { return }
         do {
-            guard let temporaryPath else { return close() }
             // Before the name: after a power cut it would stand for a file without its content.
-            try Descriptors.synchronise(descriptor)
-            close()
-            try Files.rename(temporaryPath, to: path)
+            try file.synchronise()
+            try Files.rename(file.path, to: path)
         } catch {
-            if let temporaryPath { Files.removeFile(temporaryPath) }
+            discard()
             throw CommandFailure(.failure, "\(path) cannot be written: \(error.reason).")
         }
     }
 
     /// Removes what was written.
     func discard() {
-        close()
-        if let temporaryPath { Files.removeFile(temporaryPath) }
+        if isPartial, let file { Files.removeFile(file.path) }
     }
 
     static func write(_ text: String, to path: String) throws(CommandFailure) {
