@@ -52,6 +52,7 @@ struct Tool: Sendable {
                 return print(HelpText.page(for: command.schema), output)
             }
             let arguments = try OptionsFile.completing(typed, command.schema)
+            output = makeOutput(arguments)
             let log = try CommandLog(arguments, environment)
             defer { log.end() }
             let key =

@@ -100,6 +100,9 @@ struct CommandLineParser {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts.first ?? "")
         guard let option = schema.option(named: name) else {
+            guard !schema.hidden.contains(name) else {
+                throw UsageError("--\(name) can only stand on the command line.")
+            }
             throw UsageError(
                 "Unknown option --\(name)."
                     + Suggestion.sentence(for: name, among: schema.allOptions.map(\.name), "--"))

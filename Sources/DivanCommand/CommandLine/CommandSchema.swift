@@ -11,7 +11,7 @@ struct CommandSchema: Sendable, Equatable {
     var discussion = ""
     var arguments: [ArgumentSchema] = []
     var options: [OptionSchema] = []
-    /// Options that every command has, and this use of it has not.
+    /// Options that the command has, and this use of it has not.
     var hidden: NameSet = []
     /// Command lines worth copying, shown at the foot of the help.
     var examples: [String] = []
@@ -37,8 +37,8 @@ struct CommandSchema: Sendable, Equatable {
     var opensDatabase: Bool { arguments.contains { $0.completion == .database } }
 
     var allOptions: [OptionSchema] {
-        options + (opensDatabase ? KeySource.options : [])
-            + Self.commonOptions.filter { !hidden.contains($0.name) }
+        (options + (opensDatabase ? KeySource.options : []) + Self.commonOptions)
+            .filter { !hidden.contains($0.name) }
     }
 
     func option(named name: String) -> OptionSchema? {

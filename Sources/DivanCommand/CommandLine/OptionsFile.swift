@@ -35,9 +35,8 @@ enum OptionsFile {
                 .badInput, "\(name) is no file of options: it is not UTF-8, or a megabyte long.")
         }
         var allowed = schema
-        // A file names no other one, and what is shown at a terminal is known before it is read.
-        allowed.options.removeAll { $0.name.hasSameBytes(as: option.name) }
-        allowed.hidden = ["color", "help", "quiet"]
+        // A file names no other one.
+        allowed.hidden = ["help", option.name]
         let read = try CommandLineParser.parse(optionLines: text, of: name, by: allowed)
         var arguments = typed
         arguments.complete(with: read)

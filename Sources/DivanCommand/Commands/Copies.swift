@@ -54,6 +54,12 @@ extension Command {
             return try invocation.addBackup(
                 to: BackupSeries(folder: destination, count: count), form.encryption, form.key)
         }
+        guard !BackupSeries.isSeries(destination) else {
+            throw CommandFailure(
+                .conflict,
+                "There is a series of backups at \(PrintableText.escaping(destination)). --keep COUNT adds one to it."
+            )
+        }
         let database = try invocation.openDatabase()
         defer { database.close() }
         try invocation.withProgress("Backing up") { progress in
@@ -95,8 +101,10 @@ extension Command {
         let target = try Invocation.newLocation(
             try Invocation.location(try invocation.arguments.argument("DB")))
         do {
-            try invocation.withProgress("Installing") { progress in
-                try invocation.install(source, at: target, form.encryption, progress)
+            try Invocation.reading(source) {
+                try invocation.withProgress("Installing") { progress in
+                    try invocation.install(source, at: target, form.encryption, progress)
+                }
             }
         } catch let error as DatabaseError where error.code == .databaseExists {
             throw CommandFailure(

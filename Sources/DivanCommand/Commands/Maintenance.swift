@@ -108,10 +108,12 @@ extension Command {
     ) { invocation in
         let source = try Invocation.location(try invocation.arguments.argument("SOURCE"))
         let destination = try Invocation.location(try invocation.arguments.argument("DEST"))
-        let result = try invocation.withProgress("Salvaging") { progress in
-            try Database.salvage(
-                from: URL(filePath: source), to: URL(filePath: destination),
-                encryptionKey: invocation.key, progress: progress)
+        let result = try Invocation.reading(source) {
+            try invocation.withProgress("Salvaging") { progress in
+                try Database.salvage(
+                    from: URL(filePath: source), to: URL(filePath: destination),
+                    encryptionKey: invocation.key, progress: progress)
+            }
         }
         try invocation.show(result.problems)
         invocation.output.remark(

@@ -151,9 +151,7 @@ private struct OpenedPlace {
             return
         }
         guard Files.isDirectory(path) else {
-            throw CommandFailure(
-                .notFound,
-                "There is no database at \(Invocation.shown(path)). \"divan create\" makes one.")
+            throw Invocation.noDatabase(at: path)
         }
         directory = url.deletingLastPathComponent()
         database = name

@@ -16,7 +16,8 @@ extension Command {
                 SOURCE and TARGET are databases here or URLs such as http://host:5984/notes, at least \
                 one of them here. A second run goes on where the first one was. A target here is made \
                 when it is missing; one behind a URL with --create-target. Documents that the target \
-                refuses are listed, and the exit code is then 5.
+                refuses are listed, and the exit code is then 5. Later runs pass them, and their exit code is 0: \
+                each is tried again when it changes, and all of them with --reset.
                 A server with a certificate of its own making, such as "divan serve --tls", is trusted by \
                 --pin with the fingerprint that it prints, or by --trust-first.
                 """,
@@ -276,7 +277,8 @@ extension Invocation {
         if refused > 0 {
             throw CommandFailure(
                 .problemsFound,
-                "\(Quantity.counted(refused, "document")) could not be transferred.")
+                "\(Quantity.counted(refused, "document")) could not be transferred. Later runs try them again when"
+                    + " they change, and all of them with --reset.")
         }
     }
 

@@ -152,6 +152,13 @@ struct BackupSeries {
         }
     }
 
+    /// Whether a folder has backups of a series.
+    static func isSeries(_ folder: String) -> Bool {
+        ((try? Files.list(folder)) ?? []).contains {
+            isTime($0) && Files.isDirectory(folder + "/" + $0)
+        }
+    }
+
     private static func isPart(_ name: String) -> Bool {
         name.hasByteSuffix(partMark) && isTime(String(name.dropLast(partMark.utf8.count)))
     }

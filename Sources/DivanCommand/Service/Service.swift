@@ -28,8 +28,8 @@ final class Service {
     /// Options that hold as long as the process: the databases are open by them, or devices know it by them.
     private static let fixed: NameSet = NameSet(
         JavaScriptOptions.serving.map(\.name) + [
-            "encryption-key", "encryption-password", "log-file", "name", "nearby",
-            "peers", "qr", "qr-background", "qr-file", "qr-seconds", "read-only",
+            "color", "encryption-key", "encryption-password", "log-file", "name", "nearby",
+            "peers", "qr", "qr-background", "qr-file", "qr-seconds", "quiet", "read-only",
         ])
 
     private enum Event { case reload, end }

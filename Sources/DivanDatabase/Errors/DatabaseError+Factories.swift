@@ -133,7 +133,7 @@ extension DatabaseError {
     package static func databaseNotFound(_ path: String) -> DatabaseError {
         DatabaseError(
             .databaseNotFound,
-            "There is no database at '\(path)'; create it, or set DatabaseOptions.create."
+            "There is no database at '\(path)'; check the path, or create the database."
         )
     }
 

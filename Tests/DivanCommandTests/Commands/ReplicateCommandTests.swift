@@ -161,6 +161,8 @@ struct ReplicateCommandTests {
             "replicate", "a.divan", "http://127.0.0.1:\(server.port)/db", "--doc", "doc1")
         #expect(result.status == 5)
         #expect(result.err.contains("doc1: "))
+        #expect(
+            result.err.contains("try them again when they change, and all of them with --reset."))
     }
 
     @Test func `a continuous replication brings later changes, and ends at Control-C`() throws {

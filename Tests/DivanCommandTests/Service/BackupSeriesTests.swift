@@ -45,6 +45,29 @@ import Testing
         #expect(try tool.read("saved/2020-01-01T000000Z") == "mine")
     }
 
+    @Test func `a command that takes a series for a database is told how to name one`() throws {
+        try tool.run("backup", "data", "saved", "--keep", "1")
+        let newest = try #require(try backups.last)
+        for source in ["data/a", "data"] {
+            let backup = try tool.run("backup", source, "saved")
+            #expect(backup.status == 4)
+            #expect(
+                backup.err.contains("a series of backups at saved. --keep COUNT adds one to it."))
+        }
+        for words in [
+            ["install", "saved", "new"], ["info", "saved"], ["salvage", "saved", "new"],
+        ] {
+            let refused = try tool.start(words).wait()
+            #expect(refused.status == 3)
+            #expect(
+                refused.err.contains(
+                    "There is no database at saved. One in it is saved/\(newest)/a.divan."))
+        }
+        let none = try tool.run("install", "nowhere", "new")
+        #expect(none.err == "divan: There is no database at nowhere. Check the path.\n")
+        #expect(try tool.run("install", "data", "new").err.contains("One in it is data/a.divan."))
+    }
+
     @Test func `a directory is backed up whole while it is served, and the oldest backups go`()
         throws
     {
