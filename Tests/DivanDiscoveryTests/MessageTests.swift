@@ -133,6 +133,16 @@ struct MessageTests {
         }
     }
 
+    @Test func `many questions go into several packets`() throws {
+        let questions = (0..<300).flatMap { number in
+            let name = type.prefixed(by: String(repeating: "n", count: 40) + "\(number)")!
+            return [DNSQuestion(name, .srv), DNSQuestion(name, .txt)]
+        }
+        let packets = DNSMessage.query(questions, known: []).packets
+        #expect(packets.count > 2 && packets.allSatisfy { $0.count < 1_500 })
+        #expect(try packets.flatMap { try DNSMessage($0).questions } == questions)
+    }
+
     @Test
     func
         `many known answers go into several packets, of which all but the last say that more follow`()

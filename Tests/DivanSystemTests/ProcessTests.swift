@@ -29,6 +29,18 @@ import Darwin
         #expect(other != 0 && other != ThreadIdentity.current)
     }
 
+    @Test func `a process that closes its output and goes on is ended`() throws {
+        let process = try PairedProcess(
+            "/bin/sh", ["-c", "exec 0<&- 1>&-; exec sleep 600"], environment: [:])
+        var buffer = [UInt8](repeating: 0, count: 16)
+        _ = process.wait(orRoom: false, milliseconds: 60_000)
+        #expect(try process.receive(into: &buffer) == 0)
+        #expect(process.ended() == .signal(SIGKILL))
+        let other = try PairedProcess(
+            "/bin/sh", ["-c", "exec 0<&- 1>&-; exit 7"], environment: [:])
+        #expect(other.ended() == .exit(7))
+    }
+
     @Test func `a signal that is watched runs its closure each time`() throws {
         let told = Counter()
         try Signals.watch(SIGUSR2) { told.add() }

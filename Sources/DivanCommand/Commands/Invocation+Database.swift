@@ -16,22 +16,17 @@ extension Invocation {
         try openDatabase(at: Self.location(arguments.argument("DB")), forWriting: forWriting)
     }
 
-    /// Opens a database that is there.
+    /// Opens a database that is there. What is written into `_users` is what a listener would take.
     func openDatabase(at path: String, forWriting: Bool) throws -> Database {
         var options = databaseOptions
         options.readOnly = !forWriting
         do {
-            return try Self.open(path, options)
+            let database = try Database.open(at: URL(filePath: path), options: options)
+            ListenerUsers.keepRules(of: database)
+            return database
         } catch let error as DatabaseError where error.code == .databaseNotFound {
             throw Self.noDatabase(at: path)
         }
-    }
-
-    /// Opens a database. What is written into `_users` is what a listener would take.
-    static func open(_ path: String, _ options: DatabaseOptions) throws -> Database {
-        let database = try Database.open(at: URL(filePath: path), options: options)
-        ListenerUsers.keepRules(of: database)
-        return database
     }
 
     /// Opens a database for writing, and makes it where it is missing.

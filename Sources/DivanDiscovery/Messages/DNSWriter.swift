@@ -122,8 +122,8 @@ extension DNSMessage {
         return shorter
     }
 
-    /// The message in pieces that fit a packet each: known answers go on in further questions, of which all but the last say so;
-    /// additional records that have no room are left out.
+    /// The message in pieces that fit a packet each: known answers go on in further questions, of which all but the last say so, and
+    /// so do questions; additional records that have no room are left out.
     package var packets: [[UInt8]] {
         let whole = bytes
         guard whole.count > Self.usual else { return [whole] }
@@ -131,6 +131,14 @@ extension DNSMessage {
             var shorter = self
             shorter.additional.removeLast((additional.count + 1) / 2)
             return shorter.packets
+        }
+        if questions.count > 1, authorities.isEmpty {
+            // The known answers are those of the first question.
+            var (first, second) = (self, self)
+            first.questions = Array(questions.prefix(questions.count / 2))
+            second.questions = Array(questions.dropFirst(questions.count / 2))
+            second.answers = []
+            return first.packets + second.packets
         }
         guard answers.count > 1 else { return [whole] }
         var (first, second) = (self, DNSMessage(isResponse: isResponse))

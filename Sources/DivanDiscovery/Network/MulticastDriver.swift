@@ -228,6 +228,8 @@ extension MulticastDriver {
         // The queue is given back now and then, so that a flood does not keep the timer waiting.
         for _ in 0..<64 {
             guard let packet = socket.receive() else { return }
+            // Nothing is sent from this port, and an answer to it would go to the whole group.
+            guard packet.peer.port != 0 else { continue }
             let now = now
             state.withLock { state in
                 guard !state.isStopped,

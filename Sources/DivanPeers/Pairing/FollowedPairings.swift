@@ -73,8 +73,11 @@ struct FollowedPairing {
             reason: isGone ? "The other device is gone or has given up; make a new link." : nil)
     }
 
-    /// The other device has been told that it is paired, and that could not be kept.
-    mutating func fail(_ reason: String) { (state, self.reason) = (.failed, reason) }
+    /// It failed, maybe when it was taken for done already, since the peer could not be kept.
+    mutating func fail(as outcome: State, reason: String) {
+        if state == .paired { (state, self.reason) = (outcome, reason) }
+        finish(as: outcome, reason: reason)
+    }
 
     /// It is done, one way or another. The first end counts.
     mutating func finish(as outcome: State, reason: String? = nil) {
@@ -143,7 +146,16 @@ struct FollowedPairings {
     /// - Returns: Whether it may be: not when an administrator has given the pairing up.
     mutating func take(_ offer: [UInt8]) -> Bool {
         forget()
-        guard let place = place(of: offer) else { return true }
+        return place(of: offer).map { take(at: $0) } ?? true
+    }
+
+    /// The device whose link was used is about to be paired; as above.
+    mutating func take(_ id: String) -> Bool {
+        forget()
+        return list.firstIndex { $0.id.hasSameBytes(as: id) }.map { take(at: $0) } ?? false
+    }
+
+    private mutating func take(at place: Int) -> Bool {
         guard !list[place].state.isFinal else { return false }
         list[place].finish(as: .paired)
         return true
@@ -157,7 +169,7 @@ struct FollowedPairings {
 
     /// The device that has used a link could not be kept.
     mutating func fail(_ offer: [UInt8], _ reason: String) {
-        if let place = place(of: offer) { list[place].fail(reason) }
+        if let place = place(of: offer) { list[place].fail(as: .failed, reason: reason) }
     }
 
     private func place(of offer: [UInt8]) -> Int? {

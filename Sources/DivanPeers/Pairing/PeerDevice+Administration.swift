@@ -145,8 +145,8 @@ extension PeerDevice {
         _ text: String, _ sharesExisting: Bool, _ site: DeviceSite
     ) throws(DeviceFailure) -> JSONObject {
         let link = try attempt { () throws(PeerError) in try PeerLink(text) }
-        let existing = try? site.manager.existingDatabase(named: link.database)?.documentCount
-        if let existing, existing > 0, !sharesExisting {
+        let existing = try countDocuments(of: link.database, at: site)
+        if existing > 0, !sharesExisting {
             throw DeviceFailure(
                 .conflict,
                 "The database '\(link.database)' has \(existing == 1 ? "a document" : "\(existing) documents") here already, "
@@ -161,16 +161,29 @@ extension PeerDevice {
             do throws(PeerError) {
                 _ = try await pair(with: link) { candidate in
                     self.state.withLock { $0.pairings.update(id) { $0.meet(candidate) } }
+                } claiming: {
+                    self.state.withLock { $0.pairings.take(id) }
                 }
-                state.withLock { $0.pairings.update(id) { $0.finish(as: .paired) } }
             } catch {
                 let outcome: FollowedPairing.State = error.code == .refused ? .declined : .failed
                 state.withLock {
-                    $0.pairings.update(id) { $0.finish(as: outcome, reason: error.message) }
+                    $0.pairings.update(id) { $0.fail(as: outcome, reason: error.message) }
                 }
             }
         }
         state.withLock { $0.pairings.update(id) { $0.task = task } }
         return pairing.json
+    }
+
+    /// How many documents a database has; 0 where there is none. One that cannot be opened now may have some.
+    private func countDocuments(
+        of database: String, at site: DeviceSite
+    ) throws(DeviceFailure) -> Int {
+        do { return try site.manager.existingDatabase(named: database)?.documentCount ?? 0 } catch {
+            throw DeviceFailure(
+                .storage,
+                "Whether the database '\(database)' has documents here already cannot be found out: \(error)"
+            )
+        }
     }
 }

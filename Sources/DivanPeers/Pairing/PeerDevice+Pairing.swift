@@ -49,10 +49,12 @@ extension PeerDevice {
     /// - Parameters:
     ///   - link: The link.
     ///   - meeting: Gets the other device and the digits.
+    ///   - claiming: Is asked before the peer is kept, and says whether it still may be.
     /// - Returns: The peer, and the digits.
     /// - Throws: As above.
     func pair(
-        with link: PeerLink, meeting: @Sendable (PairingCandidate) -> Void
+        with link: PeerLink, meeting: @Sendable (PairingCandidate) -> Void,
+        claiming: @Sendable () -> Bool = { true }
     ) async throws(PeerError) -> Pairing {
         guard !link.endpoint.fingerprint.hasSameBytes(as: identity.fingerprint) else {
             throw .ownLink
@@ -87,6 +89,7 @@ extension PeerDevice {
             key: key, name: hostName, databases: [link.database],
             secret: PeerKey.secret(secret, host: key, guest: own))
         peer.place = PeerPlace(link.endpoint.places, port: UInt16(clamping: link.endpoint.port))
+        guard !Task.isCancelled, claiming() else { throw .cancelled }
         try add(peer, since: revocations)
         return Pairing(peer: peer, code: code)
     }

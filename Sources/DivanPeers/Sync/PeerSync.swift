@@ -70,7 +70,7 @@ public final class PeerSync: Sendable {
         var port: UInt16 = 0
         /// What the pulls into each database fetch.
         var arriving: NameMap<ArrivingRevisions> = [:]
-        var announced: (day: Int64, peers: NameSet) = (0, [])
+        var announced: ServiceText?
         var network: (any PeerNetwork)?
         var tasks: [Task<Void, Never>] = []
     }
@@ -105,9 +105,8 @@ public final class PeerSync: Sendable {
         guard !isRunning else { return }
         let day = PeerMarks.today
         let network = try makeNetwork()
-        let peers = device.peers
-        try network.announce(
-            port: port, PeerMarks.text(for: peers, of: device.identity, day: day))
+        let text = PeerMarks.text(for: device.peers, of: device.identity, day: day)
+        try network.announce(port: port, text)
         let isFirst = state.withLock { state in
             guard state.network == nil else { return false }
             state.network = network
@@ -118,7 +117,7 @@ public final class PeerSync: Sendable {
         device.begin(self)
         state.withLock { state in
             state.port = port
-            state.announced = (day, NameSet(peers.map(\.id)))
+            state.announced = text
             let services = network.services()
             state.tasks = [
                 Task { for await found in services { see(found) } },
@@ -316,14 +315,14 @@ struct PeerWhereabouts {
 }
 
 extension PeerSync.State {
-    /// Announces the marks, if they are others than those that are announced.
+    /// Announces the marks, if they are others than those that are announced: the date is another, or the peers, or a peer was
+    /// paired once more.
     mutating func announce(_ peers: [PairedPeer], _ device: PeerDevice) {
-        let wanted = (day: PeerMarks.today, peers: NameSet(peers.map(\.id)))
-        guard wanted != announced else { return }
-        let text = PeerMarks.text(for: peers, of: device.identity, day: wanted.day)
+        let text = PeerMarks.text(for: peers, of: device.identity, day: PeerMarks.today)
+        guard text != announced else { return }
         do {
             try network?.announce(port: port, text)
-            announced = wanted
+            announced = text
         } catch { Log.replication.warning("The peers' marks cannot be announced: \(error)") }
     }
 

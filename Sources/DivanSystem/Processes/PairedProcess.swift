@@ -173,7 +173,7 @@ package final class PairedProcess: Sendable {
     @discardableResult
     package func end() -> End { finish(kills: true) }
 
-    /// Waits for the end of a process that has closed its output.
+    /// Waits for the end of a process that has closed its output. One that goes on for a second is killed.
     ///
     /// - Returns: How it ended.
     package func ended() -> End { finish(kills: false) }
@@ -181,14 +181,20 @@ package final class PairedProcess: Sendable {
     private func finish(kills: Bool) -> End {
         known.withLock { known in
             if let known { return known }
-            if kills { _ = kill(number, SIGKILL) }
             var status: Int32 = 0
-            // SAFETY: the status is a local that outlives the call.
-            while unsafe waitpid(number, &status, 0) < 0 {
-                if errno != EINTR {
+            var tries = kills ? 0 : 100
+            while true {
+                if tries == 0 { _ = kill(number, SIGKILL) }
+                // SAFETY: the status is a local that outlives the call.
+                let found = unsafe waitpid(number, &status, tries > 0 ? WNOHANG : 0)
+                if found > 0 { break }
+                if found < 0, errno != EINTR {
                     status = SIGKILL
                     break
                 }
+                // SAFETY: no structures are lent.
+                if found == 0 { _ = unsafe CLibrary.poll(nil, 0, 10) }
+                tries -= tries > 0 ? 1 : 0
             }
             let signal = status & 0x7F
             let end: End = signal == 0 ? .exit(status >> 8 & 0xFF) : .signal(signal)

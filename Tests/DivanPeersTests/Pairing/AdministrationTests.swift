@@ -129,6 +129,41 @@ import Testing
         }
     }
 
+    @Test func `of a database that cannot be opened no link is used without a question`() throws {
+        let (ann, bob) = (try peer("Ann"), try peer("Bob"))
+        _ = try ann.notes
+        let link = try #require(begin(ann, ["database": "notes"])["link"])
+        // Bob has the database, and its manifest cannot be read now.
+        try bob.notes.put("private", ["n": 1], parent: nil)
+        let manifest = bob.manager.directory.appending(path: "notes.divan/manifest")
+        try bob.notes.close()
+        let contents = try Data(contentsOf: manifest)
+        try Data("damaged".utf8).write(to: manifest)
+        let refused = try ask(bob, "POST", "/_divan/pairings", ["link": link])
+        #expect(refused.status >= 400, "\(refused.body)")
+        try contents.write(to: manifest)
+        #expect(try ask(bob, "POST", "/_divan/pairings", ["link": link]).status == 409)
+    }
+
+    @Test func `a pairing that was given up keeps no peer, and one that keeps it is not given up`()
+        throws
+    {
+        var pairings = FollowedPairings()
+        let given = FollowedPairing(try SampleLink.make(), isShown: false, lasting: .seconds(60))
+        pairings.add(given)
+        pairings.update(given.id) { $0.finish(as: .ended) }
+        #expect(!pairings.take(given.id))
+        let taken = FollowedPairing(try SampleLink.make(), isShown: false, lasting: .seconds(60))
+        pairings.add(taken)
+        #expect(pairings.take(taken.id))
+        pairings.update(taken.id) { $0.finish(as: .ended) }
+        #expect(pairings[taken.id]?.state == .paired)
+        // What could not be kept is told.
+        pairings.update(taken.id) { $0.fail(as: .failed, reason: "The disk is full.") }
+        #expect(pairings[taken.id]?.state == .failed && pairings[taken.id]?.reason != nil)
+        #expect(!pairings.take("unknown"))
+    }
+
     @Test func `a pairing that is done takes no answer and has no other end`() async throws {
         let (ann, bob) = (try peer("Ann"), try peer("Bob"))
         let (shown, used) = try await meet(ann, bob)

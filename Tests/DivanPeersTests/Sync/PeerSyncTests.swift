@@ -127,6 +127,26 @@ import Testing
         #expect(try !bob.notes.contains("secret"))
     }
 
+    @Test func `devices that are paired once more find each other by what they share now`()
+        async throws
+    {
+        let (ann, bob) = (try TestPeer("Ann"), try TestPeer("Bob"))
+        try await ann.pair(with: bob)
+        let (one, other) = (try sync(ann, seenOnly), try sync(bob, seenOnly))
+        await eventually { presence(one) == [.connected] && presence(other) == [.connected] }
+        let former = ann.device.peers.map(\.secret)
+        try await ann.pair(with: bob)
+        #expect(ann.device.peers.map(\.secret) != former)
+        for (sync, peer) in [(one, ann), (other, bob)] {
+            let text = PeerMarks.text(
+                for: peer.device.peers, of: peer.device.identity, day: PeerMarks.today)
+            await eventually { sync.state.withLock { $0.announced } == text }
+        }
+        await eventually { presence(one) == [.connected] && presence(other) == [.connected] }
+        await one.stop()
+        await other.stop()
+    }
+
     @Test func `a mark that another device copies leads to no peer`() async throws {
         let (ann, bob, eve) = (try TestPeer("Ann"), try TestPeer("Bob"), try TestPeer("Eve"))
         try await ann.pair(with: bob)
