@@ -25,10 +25,7 @@ extension Manager {
     /// - Throws: `DatabaseError` with code `.databaseBusy` inside a batch or read of one of the databases, which
     ///   then goes on; the others are suspended.
     public func suspend() throws {
-        let open = state.withLock { state in
-            state.isSuspended = !state.isClosed
-            return Array(state.databases.values)
-        }
+        let open = endOpenings { $0.isSuspended = !$0.isClosed }
         try Self.forEach(open) { database in
             if !database.isSuspended { database.editors.saveDue() }
             try database.core.suspend()

@@ -28,7 +28,8 @@ public struct ManagerOptions: Sendable {
 /// used from any thread and any task. Several managers may share a directory, and so may several
 /// processes.
 ///
-/// State: `state` and `engine`, each guarded by its mutex; `engine`'s is taken last.
+/// State: `state`, guarded by its mutex, which is held for moments only. A database is opened outside it, so one that takes
+/// long keeps none of the others waiting.
 public final class Manager: Sendable {
     /// The release of Divan.
     public static let version = "0.1.0"
@@ -39,6 +40,9 @@ public final class Manager: Sendable {
     private let path: String
     struct State {
         var databases: NameMap<Database> = [:]
+        /// What is being opened: each database by one thread at a time.
+        var openings: NameMap<Opening> = [:]
+        var engine = KnownEngines.standard
         var openingFollowers: [Int: @Sendable (Database) -> Void] = [:]
         var nextFollower = 0
         var isClosed = false
@@ -53,8 +57,6 @@ public final class Manager: Sendable {
     }
 
     let state = Mutex(State())
-    /// Read while `state` is held, so it has a mutex of its own.
-    private let engine = Mutex(KnownEngines.standard)
 
     /// Makes a manager for a directory, which is created when missing.
     ///
@@ -110,10 +112,10 @@ public final class Manager: Sendable {
     /// A database that exists keeps its engine; `DatabaseOptions.storageEngine` and
     /// `convertDatabase(named:to:progress:)` move it to another one.
     public var defaultStorageEngine: StorageEngineFactory {
-        get { engine.withLock { $0 } }
+        get { state.withLock { $0.engine } }
         set {
             KnownEngines.remember(newValue)
-            engine.withLock { $0 = newValue }
+            state.withLock { $0.engine = newValue }
         }
     }
 
@@ -183,29 +185,77 @@ public final class Manager: Sendable {
         named name: String, _ options: DatabaseOptions, mustBeNew: Bool
     ) throws -> Database {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
-        var closed: [Database] = []
-        // Outside the mutex: releasing the last reference releases what the app has put into them.
-        defer { withExtendedLifetime(closed) {} }
-        let (database, followers): (Database, [@Sendable (Database) -> Void]) = try state.withLock {
-            state in
+        while true {
+            let opening = Opening()
+            switch try begin(opening, of: name, mustBeNew) {
+            case .isOpen(let open):
+                if let key = options.encryptionKey { try open.core.checkKey(key) }
+                try options.checkKind(open.core.isPartitioned, name)
+                return open
+            case .isUnderWay(let other): if let busy = other.wait() { throw busy }
+            case .hasBegun: return try finish(opening, of: name, options, mustBeNew)
+            }
+        }
+    }
+
+    /// How it stands with a database that a thread wants to open.
+    private enum Progress {
+        case isOpen(Database)
+        case isUnderWay(Opening)
+        case hasBegun
+    }
+
+    /// Begins an opening, unless the database is open or another thread is opening it.
+    private func begin(
+        _ opening: Opening, of name: String, _ mustBeNew: Bool
+    ) throws -> Progress {
+        let (progress, closed): (Progress, [Database]) = try state.withLock { state in
             guard !state.isClosed else { throw DatabaseError.closed(name) }
             guard !state.isSuspended else { throw DatabaseError.suspended(name) }
             if !mustBeNew, let open = state.databases[name], !open.isClosed {
-                if let key = options.encryptionKey { try open.core.checkKey(key) }
-                try options.checkKind(open.core.isPartitioned, name)
-                return (open, [])
+                return (.isOpen(open), [])
             }
-            closed = state.takeClosed()
-            var options = options
-            if self.options.readOnly { options.readOnly = true }
-            let database = try DatabaseRegistry.shared.open(
+            if let other = state.openings[name] { return (.isUnderWay(other), []) }
+            state.openings[name] = opening
+            return (.hasBegun, state.takeClosed())
+        }
+        // Outside the mutex: releasing the last reference releases what the app has put into them.
+        withExtendedLifetime(closed) {}
+        return progress
+    }
+
+    private func finish(
+        _ opening: Opening, of name: String, _ options: DatabaseOptions, _ mustBeNew: Bool
+    ) throws -> Database {
+        var options = options
+        if self.options.readOnly { options.readOnly = true }
+        let result = Result {
+            try DatabaseRegistry.shared.open(
                 name: name, path: path(of: name), options: options, manager: self,
                 mustBeNew: mustBeNew)
-            state.databases[name] = database
-            return (database, Array(state.openingFollowers.values))
         }
+        let followers = state.withLock { state in
+            state.openings[name] = nil
+            if case .success(let database) = result { state.databases[name] = database }
+            return Array(state.openingFollowers.values)
+        }
+        opening.end(result)
+        let database = try result.get()
         for follower in followers { follower(database) }
         return database
+    }
+
+    /// Lets no database be opened from now on, and waits for those that are being opened.
+    ///
+    /// - Parameter change: Notes why, in the state.
+    /// - Returns: The databases that are open then.
+    func endOpenings(_ change: (inout State) -> Void) -> [Database] {
+        let openings = state.withLock { state in
+            change(&state)
+            return Array(state.openings.values)
+        }
+        for opening in openings { opening.wait() }
+        return state.withLock { Array($0.databases.values) }
     }
 
     /// Creates a database.
@@ -278,20 +328,14 @@ public final class Manager: Sendable {
 
     /// Closes all databases; the manager opens none after that.
     public func close() {
-        let open = state.withLock { state in
-            defer { state.databases = [:] }
-            state.isClosed = true
-            return Array(state.databases.values)
-        }
+        let open = endOpenings { $0.isClosed = true }
+        state.withLock { $0.databases = [:] }
         for database in open { database.close() }
     }
 
     /// Releases databases that are closed, so that a name that is no longer used costs nothing.
-    ///
-    /// A thread that closes does not wait for another thread's opening, which may take long; then
-    /// the next opening does this.
     func forgetClosed() {
-        let closed = state.withLockIfAvailable { $0.takeClosed() }
+        let closed = state.withLock { $0.takeClosed() }
         withExtendedLifetime(closed) {}
     }
 
