@@ -145,6 +145,19 @@ public final class Database: Sendable {
     /// Whether the database has been closed or deleted.
     public var isClosed: Bool { closed.load(ordering: .acquiring) || core.isClosed }
 
+    /// Closes the database if its directory was deleted, moved or replaced: nothing can be written to it any more. One that
+    /// is suspended is left to `Manager.resume()`, which tells of it.
+    ///
+    /// - Returns: Whether it is closed now.
+    func closeIfAstray() -> Bool {
+        if isClosed { return true }
+        guard !isSuspended, core.isAstray else { return false }
+        Log.database.warning(
+            "Closed the database '\(name)', whose directory was deleted, moved or replaced.")
+        close()
+        return true
+    }
+
     /// Whether the database's files and locks are given up; see `Manager.suspend()`.
     public var isSuspended: Bool { core.suspension.isOn }
 

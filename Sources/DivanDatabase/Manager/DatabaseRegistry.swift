@@ -128,22 +128,29 @@ package final class DatabaseRegistry: Sendable {
         return table.withLock { $0.cores[identity].map { !$0.isClosed } ?? false }
     }
 
+    /// The core of a directory, with a handle more; nil when the directory is not open.
+    ///
+    /// One that was opened elsewhere and moved here since, or whose directory was deleted and its inode used again, is closed for
+    /// all of its handles: no file may be open twice. A suspended one is closed when it is resumed.
+    private func hold(_ identity: FileIdentity) -> DatabaseCore? {
+        let (core, isGone): (DatabaseCore?, Bool) = table.withLock { open in
+            guard let core = open.cores[identity], !core.isClosed, !core.isAstray else {
+                return (open.cores.removeValue(forKey: identity), true)
+            }
+            open.handles[ObjectIdentifier(core), default: 0] += 1
+            return (core, false)
+        }
+        guard isGone else { return core }
+        if let core, !core.isClosed, !core.suspension.isOn { core.close() }
+        return nil
+    }
+
     private func share(
         _ path: String, _ name: String, _ options: DatabaseOptions, _ manager: Manager?,
         _ sharesAnyKey: Bool
     ) throws -> Database? {
         guard let identity = Files.identity(of: path) else { return nil }
-        let found: DatabaseCore? = table.withLock { open in
-            guard let core = open.cores[identity] else { return nil }
-            // A deleted directory's inode may be used again for a new one. Its own handles close the core.
-            guard !core.isClosed, core.directory?.isInPlace == true else {
-                open.cores[identity] = nil
-                return nil
-            }
-            open.handles[ObjectIdentifier(core), default: 0] += 1
-            return core
-        }
-        guard let found else { return nil }
+        guard let found = hold(identity) else { return nil }
         guard options.readOnly || !found.options.readOnly else {
             release(Registration(identity: identity, core: found))
             throw DatabaseError(

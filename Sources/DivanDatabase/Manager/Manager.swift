@@ -158,11 +158,12 @@ public final class Manager: Sendable {
         return try openDatabase(named: name, options: options)
     }
 
-    /// The database of a name if it is open already; the disk is not looked at.
+    /// The database of a name if it is open already; of the disk only the path is looked at.
     package func openedDatabase(named name: String) -> Database? {
-        state.withLock { state in
-            state.databases[name].flatMap { $0.isClosed ? nil : $0 }
+        guard let open = state.withLock({ $0.databases[name] }), !open.closeIfAstray() else {
+            return nil
         }
+        return open
     }
 
     /// The databases that are open, in no order.
@@ -171,6 +172,9 @@ public final class Manager: Sendable {
     }
 
     /// Opens a database with options of its own.
+    ///
+    /// A database that is open, and whose directory was deleted, moved or replaced since, is closed, and what is at its path
+    /// now is opened.
     ///
     /// Options are ignored when the database is open in this manager already, except that a key which
     /// is not the database's is refused all the same, and so is `partitioned` for one of the other kind.
@@ -189,6 +193,7 @@ public final class Manager: Sendable {
             let opening = Opening()
             switch try begin(opening, of: name, mustBeNew) {
             case .isOpen(let open):
+                if open.closeIfAstray() { continue }
                 if let key = options.encryptionKey { try open.core.checkKey(key) }
                 try options.checkKind(open.core.isPartitioned, name)
                 return open

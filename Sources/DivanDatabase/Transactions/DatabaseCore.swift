@@ -181,6 +181,9 @@ package final class DatabaseCore: Sendable {
     /// Whether its engine is closed, or about to be.
     package var isClosed: Bool { closed.load(ordering: .acquiring) }
 
+    /// Whether its directory was deleted, moved or replaced by others.
+    var isAstray: Bool { directory.map { !$0.isAtItsPath } ?? false }
+
     /// Closes the engine and gives up the directory's lock, also while objects still refer to this.
     ///
     /// Objects of the app may hold a closed database for as long as they like. So every file is closed here

@@ -90,4 +90,39 @@ import Testing
             try FileManager.default.removeItem(at: sandbox.url("slow"))
         }
     }
+
+    @Test func `a manager lets go of a database that was deleted and opens what is there`() throws {
+        let manager = try sandbox.manager()
+        let old = try manager.database(named: "db")
+        try old.create("a")
+        try FileManager.default.removeItem(at: sandbox.url())
+        #expect(manager.openedDatabase(named: "db") == nil)
+        #expect(try manager.existingDatabase(named: "db") == nil)
+        #expect(old.isClosed)
+        try sandbox.database().create("b")
+        let new = try #require(try manager.existingDatabase(named: "db"))
+        #expect(try !new.contains("a"))
+        #expect(try new.contains("b"))
+        try FileManager.default.removeItem(at: sandbox.url())
+        let made = try manager.database(named: "db")
+        #expect(try made.documentCount == 0)
+        try made.create("c")
+        #expect(manager.openedDatabase(named: "db") === made)
+    }
+
+    @Test func `a database that was moved while it was open is opened at its new place`() throws {
+        let manager = try sandbox.manager()
+        let old = try manager.database(named: "db")
+        try old.create("a")
+        let other = try sandbox.database()
+        try FileManager.default.moveItem(at: sandbox.url(), to: sandbox.url("moved"))
+        let moved = try #require(try manager.existingDatabase(named: "moved"))
+        #expect(moved.path == sandbox.url("moved").path(percentEncoded: false))
+        #expect(try moved.contains("a"))
+        try moved.create("b")
+        #expect(old.isClosed)
+        #expect(other.isClosed)
+        #expect(try manager.existingDatabase(named: "db") == nil)
+        #expect(try moved.problems() == [])
+    }
 }
