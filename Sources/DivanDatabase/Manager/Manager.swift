@@ -129,7 +129,7 @@ public final class Manager: Sendable {
     public func database(named name: String) throws -> Database {
         var options = self.options.databaseOptions
         options.create = true
-        return try openDatabase(named: name, options: options)
+        return try open(name, options)
     }
 
     /// Opens a database that is partitioned or not, creating it when it does not exist.
@@ -146,7 +146,7 @@ public final class Manager: Sendable {
     public func database(named name: String, partitioned: Bool) throws -> Database {
         var options = self.options.databaseOptions
         (options.create, options.partitioned) = (true, partitioned)
-        return try openDatabase(named: name, options: options)
+        return try open(name, options)
     }
 
     /// Opens a database that exists; nil when it does not.
@@ -155,7 +155,7 @@ public final class Manager: Sendable {
         var options = self.options.databaseOptions
         // Of whichever kind it is: the options say what new ones are.
         (options.create, options.partitioned) = (false, nil)
-        return try openDatabase(named: name, options: options)
+        return try open(name, options)
     }
 
     /// The database of a name if it is open already; of the disk only the path is looked at.
@@ -182,11 +182,22 @@ public final class Manager: Sendable {
     /// - Throws: also `.databaseNotFound` when it is missing and `options.create` is false, and `.databaseExists`
     ///   when it is not as `options.partitioned` says.
     public func openDatabase(named name: String, options: DatabaseOptions) throws -> Database {
-        try openDatabase(named: name, options, mustBeNew: false)
+        try open(name, options, checking: options.encryptionKey)
     }
 
-    private func openDatabase(
-        named name: String, _ options: DatabaseOptions, mustBeNew: Bool
+    /// Opens a database, or gives the one that is open.
+    ///
+    /// - Parameters:
+    ///   - name: Its name.
+    ///   - options: How it is opened.
+    ///   - key: A key that must be the database's also when that is open. The manager's own is not checked again: another
+    ///     process may have changed the key, and what is open goes on.
+    ///   - mustBeNew: Whether one that is there is an error.
+    /// - Returns: The same object each time, until it is closed.
+    /// - Throws: As `openDatabase(named:options:)`.
+    private func open(
+        _ name: String, _ options: DatabaseOptions, checking key: EncryptionKey? = nil,
+        mustBeNew: Bool = false
     ) throws -> Database {
         guard DatabaseName.isValid(name) else { throw DatabaseError.invalidName(name) }
         while true {
@@ -194,7 +205,7 @@ public final class Manager: Sendable {
             switch try begin(opening, of: name, mustBeNew) {
             case .isOpen(let open):
                 if open.closeIfAstray() { continue }
-                if let key = options.encryptionKey { try open.core.checkKey(key) }
+                if let key { try open.core.checkKey(key) }
                 try options.checkKind(open.core.isPartitioned, name)
                 return open
             case .isUnderWay(let other): if let busy = other.wait() { throw busy }
@@ -270,7 +281,7 @@ public final class Manager: Sendable {
     package func createDatabase(named name: String, partitioned: Bool) throws -> Database {
         var options = self.options.databaseOptions
         options.partitioned = partitioned
-        return try openDatabase(named: name, options, mustBeNew: true)
+        return try open(name, options, mustBeNew: true)
     }
 
     /// Calls a closure with each database that this manager opens from now on, also one that is made.

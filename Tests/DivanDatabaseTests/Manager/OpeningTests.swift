@@ -91,6 +91,28 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: TestEngine.isSQLite, "Only SQLite's databases are encrypted."))
+    func `a manager gives a database that it has open also after the key was changed elsewhere`()
+        throws
+    {
+        var options = ManagerOptions()
+        let (old, new) = (try EncryptionSamples.key(1), try EncryptionSamples.key(2))
+        options.databaseOptions.encryptionKey = old
+        let manager = try sandbox.manager(options)
+        let database = try manager.database(named: "db")
+        try sandbox.encrypted(key: old).changeEncryptionKey(to: new)
+        #expect(try manager.database(named: "db") === database)
+        #expect(try manager.existingDatabase(named: "db") === database)
+        // A key that is named is checked.
+        var own = DatabaseOptions()
+        own.encryptionKey = old
+        #expect(code { try manager.openDatabase(named: "db", options: own) } == .unauthorized)
+        own.encryptionKey = new
+        #expect(try manager.openDatabase(named: "db", options: own) === database)
+        database.close()
+        #expect(code { try manager.database(named: "db") } == .unauthorized)
+    }
+
     @Test func `a manager lets go of a database that was deleted and opens what is there`() throws {
         let manager = try sandbox.manager()
         let old = try manager.database(named: "db")
