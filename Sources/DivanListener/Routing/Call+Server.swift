@@ -62,14 +62,21 @@ extension Call {
         } else {
             names = try listedDatabases().map { .string($0) }
         }
-        return .json(
-            .array(
-                try names.map { key in
-                    guard let name = key.string,
-                        let database = try site.manager.existingDatabase(named: name)
-                    else { return ["key": key, "error": "not_found"] }
-                    return ["key": key, "info": .object(try info(database))]
-                }))
+        return .json(.array(names.map { .object(infoEntry($0)) }))
+    }
+
+    /// What `_dbs_info` tells of one database; where it cannot be opened or read, why.
+    private func infoEntry(_ key: JSONValue) -> JSONObject {
+        guard let name = key.string else { return ["key": key, "error": "not_found"] }
+        do {
+            guard let database = try site.manager.existingDatabase(named: name) else {
+                return ["key": key, "error": "not_found"]
+            }
+            return ["key": key, "info": .object(try info(database))]
+        } catch {
+            let failure = ErrorResponse.told(error, ofDatabase: name)
+            return ["key": key, "error": .string(failure.error), "reason": .string(failure.reason)]
+        }
     }
 
     /// `GET /_uuids`

@@ -111,11 +111,18 @@ enum ErrorResponse {
     /// What is told of a document of several that cannot be sent; what went wrong here, and not with the client, is
     /// logged.
     static func told(_ error: any Error, of id: DocumentID) -> HTTPFailure {
+        told(error, ofOmitted: "document '\(id.text.prefix(200))'")
+    }
+
+    /// The same of a database of several that cannot be opened or read.
+    static func told(_ error: any Error, ofDatabase name: String) -> HTTPFailure {
+        told(error, ofOmitted: "database '\(name)'")
+    }
+
+    private static func told(_ error: any Error, ofOmitted item: String) -> HTTPFailure {
         let failure = failure(for: error)
         if failure.status >= 500, !(error is HTTPFailure) {
-            Log.listener.error(
-                "The document '\(id.text.prefix(200))' was left out of an answer: "
-                    + Log.words(of: error))
+            Log.listener.error("The \(item) was left out of an answer: \(Log.words(of: error))")
         }
         return failure
     }

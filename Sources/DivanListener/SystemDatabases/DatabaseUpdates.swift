@@ -36,6 +36,8 @@ final class DatabaseUpdates: Sendable {
         var number: UInt64 = 0
         var events: NameMap<Event> = [:]
         var followed: NameMap<Following> = [:]
+        /// The databases that could not be opened when last looked for.
+        var unopened: NameSet = []
         var nextFollower = 0
         var followers: [Int: @Sendable () -> Void] = [:]
         var isOn = false
@@ -111,6 +113,7 @@ final class DatabaseUpdates: Sendable {
                 $0.value.database.isClosed || !names.contains($0.key)
             }
             for name in gone.keys { state.followed[name] = nil }
+            state.unopened.formIntersection(names)
             return (gone, NameSet(state.followed.keys))
         }
         for (name, entry) in gone {
@@ -119,7 +122,7 @@ final class DatabaseUpdates: Sendable {
             if !names.contains(name), !isKnown { note(.deleted, name) }
         }
         for name in names.subtracting(known).sorted() {
-            guard let database = try manager.existingDatabase(named: name) else { continue }
+            guard let database = open(name, of: manager) else { continue }
             let token = try database.whenCommitted { [weak self, weak database] in
                 guard let self, let database, !database.isClosed else { return }
                 self.note(.updated, name)
@@ -138,6 +141,19 @@ final class DatabaseUpdates: Sendable {
             guard isNews else { continue }
             note(.created, name)
             state.withLock { $0.followed[name]?.place = $0.number }
+        }
+    }
+
+    /// Opens a database to follow it; nil when it is gone, or cannot be opened now, which is logged once.
+    private func open(_ name: String, of manager: Manager) -> Database? {
+        do {
+            let database = try manager.existingDatabase(named: name)
+            state.withLock { _ = $0.unopened.remove(name) }
+            return database
+        } catch {
+            let isNews = state.withLock { $0.unopened.insert(name).inserted }
+            if isNews { _ = ErrorResponse.told(error, ofDatabase: name) }
+            return nil
         }
     }
 }
