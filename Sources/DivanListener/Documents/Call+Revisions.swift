@@ -65,19 +65,24 @@ extension Call {
     }
 
     /// Runs a change and gives its failures the names that they have on the wire when a document is
-    /// changed.
+    /// changed. All others stay as they are, since the log tells of those that are not the client's.
     static func naming<T>(_ id: DocumentID, _ change: () throws -> T) throws -> T {
         do { return try change() } catch let error as DatabaseError {
-            throw changeFailure(error, id)
+            throw renamed(error, id) ?? error
         }
     }
 
     /// What a failed change of a document is called.
     static func changeFailure(_ error: DatabaseError, _ id: DocumentID) -> HTTPFailure {
+        renamed(error, id) ?? ErrorResponse.failure(for: error)
+    }
+
+    /// The name of a failure that has another one when a document is changed.
+    private static func renamed(_ error: DatabaseError, _ id: DocumentID) -> HTTPFailure? {
         switch error.code {
         case .documentNotFound: .conflict
         case .attachmentNotFound: .missingStub(id)
-        default: ErrorResponse.failure(for: error)
+        default: nil
         }
     }
 

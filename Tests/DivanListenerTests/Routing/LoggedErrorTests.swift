@@ -48,6 +48,19 @@ import Testing
         #expect(message.contains("(Error)"))
     }
 
+    @Test func `a change that fails for no fault of its client is logged`() throws {
+        let messages = Messages()
+        let told = messages.during {
+            do {
+                try Call.naming("a") { throw DatabaseError(.io, "the disk") }
+            } catch { _ = ErrorResponse.response(to: error, of: "PUT /\(messages.mark)") }
+        }
+        #expect(try #require(told).contains("the disk"))
+        #expect(throws: HTTPFailure.conflict) {
+            try Call.naming("a") { throw DatabaseError(.documentNotFound, "a") }
+        }
+    }
+
     @Test func `a document that a script's error leaves out is logged without the script's words`()
         throws
     {
