@@ -31,13 +31,13 @@ import Darwin
 
     @Test func `a process that closes its output and goes on is ended`() throws {
         let process = try PairedProcess(
-            "/bin/sh", ["-c", "exec 0<&- 1>&-; exec sleep 600"], environment: [:])
+            "/bin/sh", ["-c", "exec 0<&- 1>&-; exec sleep 600"])
         var buffer = [UInt8](repeating: 0, count: 16)
         _ = process.wait(orRoom: false, milliseconds: 60_000)
         #expect(try process.receive(into: &buffer) == 0)
         #expect(process.ended() == .signal(SIGKILL))
         let other = try PairedProcess(
-            "/bin/sh", ["-c", "exec 0<&- 1>&-; exit 7"], environment: [:])
+            "/bin/sh", ["-c", "exec 0<&- 1>&-; exit 7"])
         #expect(other.ended() == .exit(7))
     }
 

@@ -192,8 +192,7 @@ package final class PairedProcess: Sendable {
                     status = SIGKILL
                     break
                 }
-                // SAFETY: no structures are lent.
-                if found == 0 { _ = unsafe CLibrary.poll(nil, 0, 10) }
+                if found == 0 { _ = CLibrary.poll(nil, 0, 10) }
                 tries -= tries > 0 ? 1 : 0
             }
             let signal = status & 0x7F

@@ -152,16 +152,21 @@ import Testing
         let given = FollowedPairing(try SampleLink.make(), isShown: false, lasting: .seconds(60))
         pairings.add(given)
         pairings.update(given.id) { $0.finish(as: .ended) }
-        #expect(!pairings.take(given.id))
+        let isGivenKept = pairings.take(given.id)
+        #expect(!isGivenKept)
         let taken = FollowedPairing(try SampleLink.make(), isShown: false, lasting: .seconds(60))
         pairings.add(taken)
-        #expect(pairings.take(taken.id))
+        let isTaken = pairings.take(taken.id)
+        #expect(isTaken)
         pairings.update(taken.id) { $0.finish(as: .ended) }
-        #expect(pairings[taken.id]?.state == .paired)
+        let kept = pairings[taken.id]
+        #expect(kept?.state == .paired)
         // What could not be kept is told.
         pairings.update(taken.id) { $0.fail(as: .failed, reason: "The disk is full.") }
-        #expect(pairings[taken.id]?.state == .failed && pairings[taken.id]?.reason != nil)
-        #expect(!pairings.take("unknown"))
+        let failed = pairings[taken.id]
+        #expect(failed?.state == .failed && failed?.reason != nil)
+        let isKnown = pairings.take("unknown")
+        #expect(!isKnown)
     }
 
     @Test func `a pairing that is done takes no answer and has no other end`() async throws {

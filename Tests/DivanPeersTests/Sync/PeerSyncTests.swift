@@ -7,6 +7,7 @@ import DivanListener
 import DivanReplication
 import DivanTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import DivanPeers
