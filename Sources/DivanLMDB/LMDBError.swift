@@ -88,6 +88,8 @@ extension StorageError {
             (.readOnly, "The permissions of the database file do not allow this.")
         case ENOENT:
             (.notFound, "The database file is not there.")
+        case EMFILE, ENFILE:
+            (.io, "The process has no descriptors left.")
         case ENOMEM:
             (.io, "There is not enough memory or address space.")
         default:

@@ -11,6 +11,9 @@ internal import DivanSystem
 /// exception is `interrupt()`, which any thread may call.
 @safe
 final class Connection {
+    /// The bytes that the path of a file may have: SQLite keeps 512, with room for what it appends.
+    private static let longestPath = 504
+
     // SAFETY: the handle is valid from the end of `init` to `deinit`. Statements keep the connection,
     // so all of them are finalised before it closes.
     private let handle: OpaquePointer
@@ -38,8 +41,13 @@ final class Connection {
         let code = unsafe sqlite3_open_v2(location, &opened, all, codec?.name ?? files)
         guard let database = unsafe opened, code == SQLITE_OK else {
             let message = unsafe String(cString: sqlite3_errmsg(opened))
+            let number = unsafe sqlite3_system_errno(opened)
             unsafe sqlite3_close(opened)
-            throw StorageError(SQLiteError(extendedCode: code, message: message))
+            if code & 0xFF == SQLITE_CANTOPEN, location.utf8.count > Self.longestPath {
+                throw StorageError.pathTooLong(location)
+            }
+            throw StorageError(
+                SQLiteError(extendedCode: code, message: message, systemNumber: number))
         }
         unsafe handle = database
         unsafe logFrames = .allocate(capacity: 1)
@@ -135,7 +143,8 @@ final class Connection {
         // SAFETY: the handle is valid; the message is copied before anything else is called.
         unsafe SQLiteError(
             extendedCode: sqlite3_extended_errcode(handle),
-            message: String(cString: sqlite3_errmsg(handle)))
+            message: String(cString: sqlite3_errmsg(handle)),
+            systemNumber: sqlite3_system_errno(handle))
     }
 
     /// Has SQLite end a statement, as interrupted, that does more work than `allowWork(_:)` has allowed last.

@@ -2,6 +2,7 @@
 
 internal import CSQLite
 internal import DivanStorage
+internal import DivanSystem
 
 // Every sentence for an error of SQLite's, in one table.
 //
@@ -28,7 +29,8 @@ extension StorageError {
     /// A read-only opening that failed; a failing disk keeps its own sentence.
     static func unreadable(_ directory: String, _ error: StorageError) -> StorageError {
         let cause = error.underlying as? SQLiteError
-        guard error.code == .readOnly || cause?.primaryCode == SQLITE_CANTOPEN else {
+        let isRefused = error.code == .readOnly || cause?.primaryCode == SQLITE_CANTOPEN
+        guard isRefused, cause?.cause.isShortage != true, error.code != .full else {
             return error
         }
         return StorageError(
@@ -36,6 +38,14 @@ extension StorageError {
             "Reading the database needs permission to read its file in \(directory) and, unless the "
                 + "file system is read-only and there is no log, to make files beside it.",
             underlying: error.underlying)
+    }
+
+    /// A path that is longer than SQLite takes.
+    static func pathTooLong(_ path: String) -> StorageError {
+        StorageError(
+            .io,
+            "The path of the database file has \(path.utf8.count) bytes, and SQLite takes no more than 504: "
+                + "put the database where the path is shorter.")
     }
 
     private static func meaning(of error: SQLiteError) -> (Code, String) {
@@ -57,7 +67,8 @@ extension StorageError {
         case SQLITE_PERM, SQLITE_AUTH:
             (.readOnly, "The permissions of the database file do not allow this.")
         case SQLITE_CANTOPEN:
-            (.io, "The database file, or one beside it, cannot be opened.")
+            systemMeaning(of: error)
+                ?? (.io, "The database file, or one beside it, cannot be opened.")
         case SQLITE_IOERR:
             ioMeaning(of: error)
         case SQLITE_NOMEM:
@@ -87,8 +98,17 @@ extension StorageError {
         case divanIOErrorNoMemory:
             (.io, "There is not enough memory.")
         default:
-            (.io, "The system failed to read or write the database file.")
+            systemMeaning(of: error)
+                ?? (.io, "The system failed to read or write the database file.")
         }
+    }
+
+    /// What the system said, where it tells more than SQLite.
+    private static func systemMeaning(of error: SQLiteError) -> (Code, String)? {
+        if error.cause.isShortage {
+            return (.io, "The process has no descriptors or memory left.")
+        }
+        return error.cause.isFull ? (.full, "The disk is full.") : nil
     }
 }
 

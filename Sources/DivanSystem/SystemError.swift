@@ -99,6 +99,9 @@ extension SystemError {
     /// Whether the disk, or the user's share of it, is full.
     package var isFull: Bool { number == ENOSPC || number == EDQUOT }
 
+    /// Whether the process, or the system, has no descriptors or memory left: the file is not to blame.
+    package var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
+
     /// Whether the permissions do not allow it, or the medium.
     package var isRefused: Bool { [EROFS, EACCES, EPERM].contains(number) }
 

@@ -37,7 +37,8 @@ extension DatabaseError {
         case .corrupted: "run verify and salvage."
         case .busy: "try again when the other process is done."
         case .full: "nothing was changed; free some space and try again."
-        case .io: "nothing was changed; check the disk and the permissions."
+        case .io:
+            "nothing was changed; check the disk, the permissions and the limit of open files."
         case .readOnly: "open the database writable to change it."
         case .closed: "open the database again."
         case .suspended: "resume its manager and try again."

@@ -399,8 +399,11 @@ extension DatabaseError {
         }
         let code: Code = error.isFull ? .storageFull : .io
         let remedy =
-            code == .storageFull
-            ? "free some space and try again" : "check the path and its permissions"
+            if code == .storageFull {
+                "free some space and try again"
+            } else if error.isShortage {
+                "allow the process more open files and memory, or close what it does not need"
+            } else { "check the path and its permissions" }
         return DatabaseError(
             code, "\(error.operation) failed on '\(error.path)' (\(error.reason)); \(remedy).",
             underlying: error

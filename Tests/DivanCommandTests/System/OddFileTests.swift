@@ -52,6 +52,17 @@ import Testing
         }
     }
 
+    @Test func `a path too long for SQLite's files is told as that`() throws {
+        let name = String(repeating: "n", count: 120)
+        let place = [String](repeating: name, count: 4).joined(separator: "/")
+        let folder = tool.path(place)
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        let result = try tool.run("create", folder + "/db")
+        #expect(result.status == 1)
+        #expect(result.err.contains("bytes"), "\(result.err)")
+    }
+
     @Test(arguments: engines)
     func `no pipe or device in a database's directory makes the tool wait`(engine: String) throws {
         try make(engine)

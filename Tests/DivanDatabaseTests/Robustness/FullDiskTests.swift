@@ -183,6 +183,39 @@ import Testing
         #expect(try again.verify().isEmpty)
     }
 
+    @Test(.enabled(if: Mounting.isAllowed, "It has to mount a file system."))
+    func `a disk without any room is told when a database is opened or made`() throws {
+        let directory = try TestDirectory("full-opening")
+        try #require(try Mounting.memory(at: directory.path, bytes: 4 << 20))
+        defer { Mounting.unmount(directory.path) }
+        try directory.makeDatabase("app.divan")
+        let data = directory.path("app.divan/data-1/")
+        for name in try FileManager.default.contentsOfDirectory(atPath: data)
+        where name.hasPrefix("main.") && (name.hasSuffix("-lock") || name.hasSuffix("-shm")) {
+            try FileManager.default.removeItem(atPath: data + name)
+        }
+        try Mounting.fill(directory.path("filler"), bytes: 2 << 20)
+        #expect(throws: (any Error).self) {
+            try Mounting.fill(directory.path("rest"), bytes: 4 << 20)
+        }
+        let url = directory.url("app.divan")
+        for isReadOnly in [true, false] {
+            var options = DatabaseOptions()
+            options.readOnly = isReadOnly
+            options.create = false
+            #expect(code { try Database.open(at: url, options: options) } == .storageFull)
+        }
+        #expect(
+            code { try Database.forTest(at: directory.path("new.divan"), create: true) }
+                == .storageFull)
+        // Room again: nothing of it is damaged.
+        try FileManager.default.removeItem(at: directory.url("filler"))
+        let database = try Database.forTest(at: directory.path("app.divan"))
+        defer { database.close() }
+        #expect(try database.documentCount == 20)
+        #expect(try database.verify().isEmpty)
+    }
+
     @Test(
         .enabled(if: Mounting.isAllowed, "It has to mount a file system."),
         arguments: Keeping.allCases)
