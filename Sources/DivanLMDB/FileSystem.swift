@@ -36,6 +36,21 @@ enum FileSystem {
         do { try Files.makeDirectory(path) } catch { throw StorageError(error) }
     }
 
+    /// Sees to it that the first bytes of a file, which is made if it is missing, have room on the disk.
+    ///
+    /// A file that is mapped and has no room for what is written stops the process once the disk is full. The file must not be
+    /// open in this process: LMDB's locks on it would go with the descriptor.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - size: How many bytes.
+    /// - Throws: `StorageError` with code `.full`.
+    static func reserve(_ path: String, _ size: Int) throws(StorageError) {
+        // LMDB opens the file next, and tells why it cannot be opened, or does without it on a disk for reading only.
+        guard let file = try? FileHandle(anyKindAt: path, [.read, .write, .create]) else { return }
+        do { try file.reserve(max(size, file.length ?? 0)) } catch { throw StorageError(error) }
+    }
+
     /// Gives a file another name, in place of the file that has it now.
     static func rename(_ from: String, to: String) throws(StorageError) {
         do { try Files.rename(from, to: to) } catch { throw StorageError(error) }

@@ -20,6 +20,9 @@ struct LMDBPlace: Sendable {
     static let storeLimit: UInt32 = 8_192
     /// The places in the table of readers, over all processes.
     private static let readerPlaces: UInt32 = 1_000
+    /// The bytes that LMDB makes the table of readers of, and of its mutexes: a line of the processor's cache for each reader,
+    /// and two before them. Where it makes it of more, those get their room when they are first written, as before.
+    private static let lockFileSize = 64 * (Int(readerPlaces) + 2)
 
     let directory: String
     let isReadOnly: Bool
@@ -86,6 +89,7 @@ struct LMDBPlace: Sendable {
     }
 
     private func open(mapSize: Int) throws -> OpaquePointer? {
+        if !isUnchanging { try FileSystem.reserve(path + "-lock", Self.lockFileSize) }
         var env: OpaquePointer?
         // SAFETY: `env` is a local that the first call fills in; it is closed here on every failure.
         try unsafe check(mdb_env_create(&env))

@@ -45,6 +45,24 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func `the lock file has all its room on the disk before it is mapped`() throws {
+        func room() -> (taken: Int, length: Int) {
+            var status = stat()
+            guard stat(scratch.file + "-lock", &status) == 0 else { return (-1, 0) }
+            return (Int(status.st_blocks) * 512, Int(status.st_size))
+        }
+        try scratch.open().close()
+        let made = room()
+        #expect(made.length > 0 && made.taken >= made.length)
+        // As a release that did not see to it has left the file, or a copy that makes holes of zeros.
+        let file = open(scratch.file + "-lock", O_RDWR)
+        defer { close(file) }
+        #expect(ftruncate(file, 0) == 0 && ftruncate(file, off_t(made.length)) == 0)
+        #expect(room().taken == 0)
+        try scratch.open { $0.isReadOnly = true }.close()
+        #expect(room() == made)
+    }
+
     @Test func `a file of something else is refused`() throws {
         try write([UInt8](repeating: 120, count: 20_000), to: scratch.file)
         #expect(StorageError.Code.thrown { _ = try scratch.open() } == .corrupted)

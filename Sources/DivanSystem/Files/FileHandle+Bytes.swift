@@ -75,6 +75,22 @@ extension FileHandle {
         try Descriptors.setLength(descriptor, length, path: path)
     }
 
+    /// Takes room on the disk for the first bytes of the file, which becomes as long as that. What it holds stays.
+    ///
+    /// A file system that cannot do so is no error: there is then no more room than before.
+    ///
+    /// - Parameter size: How many bytes.
+    /// - Throws: `SystemError` when there is not enough room, or the file may not be as long.
+    package func reserve(_ size: Int) throws(SystemError) {
+        #if !canImport(Darwin)
+        var number: Int32
+        repeat { number = posix_fallocate(descriptor, 0, off_t(size)) } while number == EINTR
+        if [ENOSPC, EDQUOT, EFBIG].contains(number) {
+            throw SystemError("posix_fallocate", path, number: number)
+        }
+        #endif
+    }
+
     /// Has the system begin to write a range to the disk, without waiting for it; a hint that may be ignored.
     ///
     /// Long content is on the disk then soon after its last byte came, where `synchronise` would wait for
