@@ -19,15 +19,21 @@ extension Salvage {
         }
     }
 
+    /// Opens a content; nil when it cannot be read.
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when the process has no descriptor or memory left: then nothing is lost.
+    private func open(_ key: AttachmentKey, of id: DocumentID) throws -> ContentFile? {
+        do throws(SystemError) { return try source.attachments.open(key) } catch {
+            if error.isShortage { throw DatabaseError.io(error) }
+            add(DatabaseError.io(error).message, id)
+            return nil
+        }
+    }
+
     private func copyContent(_ key: AttachmentKey, of id: DocumentID, _ context: WriteContext)
         throws
     {
-        let opened = attempt(id) { () throws -> ContentFile? in
-            do throws(SystemError) { return try source.attachments.open(key) } catch {
-                throw DatabaseError.io(error)
-            }
-        }
-        guard let opened, let file = opened else {
+        guard let file = try open(key, of: id) else {
             return add("The attachment \(key.fileName) of document '\(id)' is lost.", id)
         }
         let reader = FileReader(file, length: nil)
@@ -42,7 +48,7 @@ extension Salvage {
         guard let staged = try writer.finish() else {
             return add("The attachment \(key.fileName) of document '\(id)' is damaged.", id)
         }
-        do throws(SystemError) { try store.place(staged) } catch { throw DatabaseError.io(error) }
+        try store.place(staged)
         context.hasPlacedAttachments = true
         result.attachmentsCopied += 1
     }

@@ -133,13 +133,22 @@ package final class AttachmentStore: Sendable {
     func path(of key: AttachmentKey) -> String? { folder.map { $0 + "/" + fileName(of: key) } }
 
     /// The length of a stored content, going by its file's; nil when it is not there.
-    func length(of key: AttachmentKey) -> Int? {
-        guard let path = path(of: key), let size = Files.length(of: path) else { return nil }
-        guard dataKey != nil else { return size }
-        // A file that is too short for one that is sealed, or is none, is there, with nothing in it.
-        let magic = try? FileHandle(path: path, .read).read(
-            at: 0, upTo: SealedContent.magicSize)
-        return magic.flatMap(SealedContent.Form.init(magic:))?.length(ofFile: size) ?? 0
+    ///
+    /// - Throws: `DatabaseError` with code `.io` when that cannot be found out, as where the process has no descriptor left.
+    func length(of key: AttachmentKey) throws -> Int? {
+        guard let path = path(of: key) else { return nil }
+        do throws(SystemError) {
+            let status = try FileStatus(at: path)
+            guard status.kind == .regular else { return nil }
+            guard dataKey != nil else { return status.length }
+            let magic = try FileHandle(path: path, .read).read(
+                at: 0, upTo: SealedContent.magicSize)
+            // A file that is too short for one that is sealed, or is none, is there, with nothing in it.
+            return SealedContent.Form(magic: magic)?.length(ofFile: status.length) ?? 0
+        } catch {
+            guard error.isMissing else { throw DatabaseError.io(error) }
+            return nil
+        }
     }
 
     /// Whether a content need not be stored: its file has the right length and, where it is sealed, is proven to be its own.
@@ -149,9 +158,11 @@ package final class AttachmentStore: Sendable {
     ///   - key: The content.
     ///   - expected: Its length; nil where that is not known.
     /// - Returns: Whether it is here.
-    func has(_ key: AttachmentKey, length expected: Int?) -> Bool {
-        let found = dataKey == nil ? length(of: key) : (try? open(key))?.length
-        return found.map { $0 == expected ?? $0 } ?? false
+    /// - Throws: As `length(of:)`.
+    func has(_ key: AttachmentKey, length expected: Int?) throws -> Bool {
+        guard let found = try length(of: key), found == expected ?? found else { return false }
+        // A file that cannot be opened as this content's is none.
+        return dataKey == nil || (try? open(key)) != nil
     }
 
     /// Opens a stored content; nil when it is not there.
@@ -255,12 +266,16 @@ package final class AttachmentStore: Sendable {
     ///
     /// A file that is there already is taken if it will do, and replaced when not; see `has(_:length:)`.
     /// `synchronise` must follow before the commit.
-    package func place(_ staged: StagedAttachment) throws(SystemError) {
-        guard let path = path(of: staged.key) else {
-            throw SystemError.missing("link", staged.key.fileName)
-        }
-        if has(staged.key, length: staged.length) { return }
-        try staged.file.link(to: path)
+    ///
+    /// - Throws: `DatabaseError` with code `.storageFull` or `.io`.
+    package func place(_ staged: StagedAttachment) throws {
+        if try has(staged.key, length: staged.length) { return }
+        do throws(SystemError) {
+            guard let path = path(of: staged.key) else {
+                throw SystemError.missing("link", staged.key.fileName)
+            }
+            try staged.file.link(to: path)
+        } catch { throw DatabaseError.io(error) }
     }
 
     /// Makes the names given so far survive a power loss.

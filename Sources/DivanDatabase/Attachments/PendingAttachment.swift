@@ -76,7 +76,7 @@ final class PendingAttachment: Sendable {
     ///   `.storageFull`, and what its reader throws.
     func stage(in store: AttachmentStore, for id: DocumentID) throws {
         try state.withLock { state in
-            if placedFacts(state, in: store) == nil { _ = try staged(&state, store, id) }
+            if try placedFacts(state, in: store) == nil { _ = try staged(&state, store, id) }
         }
     }
 
@@ -114,7 +114,7 @@ final class PendingAttachment: Sendable {
         -> Facts
     {
         try state.withLock { state in
-            if let facts = placedFacts(state, in: store) {
+            if let facts = try placedFacts(state, in: store) {
                 if case .placed(_, _, var spare?) = state {
                     spare.outcome = outcome
                     state = .placed(facts, store.number, spare)
@@ -122,9 +122,7 @@ final class PendingAttachment: Sendable {
                 return facts
             }
             let (staged, facts) = try staged(&state, store, id)
-            do throws(SystemError) { try store.place(staged) } catch {
-                throw DatabaseError.io(error)
-            }
+            try store.place(staged)
             let spare = content.isLasting ? nil : Spare(staged: staged, outcome: outcome)
             state = .placed(facts, store.number, spare)
             return facts
@@ -132,9 +130,9 @@ final class PendingAttachment: Sendable {
     }
 
     /// What is known of the content, if it was placed in a store and is still there.
-    private func placedFacts(_ state: State, in store: AttachmentStore) -> Facts? {
+    private func placedFacts(_ state: State, in store: AttachmentStore) throws -> Facts? {
         guard case .placed(let facts, store.number, _) = state,
-            store.has(facts.key, length: facts.length)
+            try store.has(facts.key, length: facts.length)
         else { return nil }
         return facts
     }

@@ -29,8 +29,10 @@ struct StoredContent: Sendable {
     /// The bytes that the file must have, where they are known.
     private var fileLength: Int? { encoding == nil ? length : encodedLength }
 
-    /// The bytes that the file has; nil when it is not here.
-    var foundLength: Int? { key.flatMap { AttachmentStores.store(store)?.length(of: $0) } }
+    /// The bytes that the file has; nil when it is not here, or cannot be looked at.
+    var foundLength: Int? {
+        key.flatMap { key in try? AttachmentStores.store(store)?.length(of: key) }
+    }
 
     // MARK: - Reading
 

@@ -24,7 +24,7 @@ extension Database {
     @discardableResult
     public func saveBlob(_ blob: Blob) throws -> Blob {
         try checkWritable()
-        let transfer = blob.isLacking(in: core.attachments) ? blob.transfer : nil
+        let transfer = try blob.isLacking(in: core.attachments) ? blob.transfer : nil
         guard let pending = blob.pending ?? transfer else {
             return Blob(blob.properties, store: core.attachments.number) ?? blob
         }

@@ -147,9 +147,11 @@ public struct Blob: Sendable {
     var hasContent: Bool { pending != nil || (origin != 0 && stored.key != nil) }
 
     /// Whether the content must come from elsewhere before a store has it.
-    func isLacking(in store: AttachmentStore) -> Bool {
+    ///
+    /// - Throws: As `AttachmentStore.length(of:)`.
+    func isLacking(in store: AttachmentStore) throws -> Bool {
         guard let key = stored.key, origin != store.number else { return false }
-        return !store.has(key, length: stored.length)
+        return try !store.has(key, length: stored.length)
     }
 
     /// The content on its way from the database that the blob was read from to another one; nil where it is in none.

@@ -44,12 +44,14 @@ struct PendingAttachments {
     mutating func addBlobs(of other: PendingAttachments) { add(other.blobs) }
 
     /// What brings the content of a blob into a store; nil when it is there, or when nothing does.
-    func content(of blob: Blob, for store: AttachmentStore) -> PendingAttachment? {
+    ///
+    /// - Throws: As `AttachmentStore.length(of:)`.
+    func content(of blob: Blob, for store: AttachmentStore) throws -> PendingAttachment? {
         if let pending = blob.pending { return pending }
         let isGiven = blobs.contains {
             $0.pending != nil && $0.digest.hasSameBytes(as: blob.digest)
         }
-        return !isGiven && blob.isLacking(in: store) ? transfers[blob.digest] : nil
+        return try !isGiven && blob.isLacking(in: store) ? transfers[blob.digest] : nil
     }
 
     /// What brings contents that the body of a stored revision names, by digest, and a store lacks.

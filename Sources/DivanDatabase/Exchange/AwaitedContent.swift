@@ -128,8 +128,8 @@ extension Database {
         guard let key = attachment.stored.key, let owner = attachment.owner else { return 0 }
         let core = core
         return try await background {
-            guard let length = core.attachments.length(of: key), let root = core.attachments.root
-            else { return 0 }
+            let store = core.attachments
+            guard let length = try store.length(of: key), let root = store.root else { return 0 }
             let sweep = AttachmentSweep(core: core, progress: nil)
             // A backup copies what the rows of its snapshot need.
             guard let lock = try sweep.takeLock(AttachmentStore.lockPath(in: root)) else {

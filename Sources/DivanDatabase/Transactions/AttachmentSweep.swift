@@ -104,7 +104,7 @@ package struct AttachmentSweep {
         guard !orphans.isEmpty else { return }
         try writer.syncEarlierCommits()
         for key in orphans {
-            let length = core.attachments.length(of: key)
+            let length = try core.attachments.length(of: key)
             do { try core.attachments.remove(key) } catch { throw DatabaseError.io(error) }
             guard let length else { continue }
             result.files += 1

@@ -56,12 +56,12 @@ extension WriteContext {
         let (_, snapshot) = try transaction()
         let store = snapshot.core.attachments
         for blob in content.pending?.blobs ?? [] {
-            if let pending = content.pending?.content(of: blob, for: store) {
+            if let pending = try content.pending?.content(of: blob, for: store) {
                 _ = try place(pending, id)
             }
         }
         content.references = try content.body.attachmentKeys.map {
-            let isAbsent = store.length(of: $0) == nil
+            let isAbsent = try store.length(of: $0) == nil
             return AttachmentReference(
                 key: $0, isAbsent: isAbsent, md5: isAbsent ? nil : try snapshot.knownMD5(of: $0))
         }
@@ -160,7 +160,7 @@ extension WriteContext {
         if rules.isLimitedToOwnContents, try !known.contains(key, in: snapshot) {
             throw DatabaseError.attachmentUnknown(label, id)
         }
-        guard let length = snapshot.core.attachments.length(of: key) else {
+        guard let length = try snapshot.core.attachments.length(of: key) else {
             stub["revpos"] = revisionPosition(given, rules)
             // An edit may refer to content that a revision here still waits for; a merge does.
             let isAwaited = try !rules.isExisting && known.awaits(key, in: snapshot)
@@ -263,7 +263,8 @@ extension WriteContext {
         guard let source = AttachmentStores.store(content.origin) else {
             return try checkBlobs(of: content, id, snapshot)
         }
-        for key in content.body.attachmentKeys where !key.mayBeMD5 && store.length(of: key) == nil {
+        for key in content.body.attachmentKeys where !key.mayBeMD5 {
+            guard try store.length(of: key) == nil else { continue }
             let file: ContentFile?
             do { file = try source.open(key) } catch { throw DatabaseError.io(error) }
             guard let file, let length = file.length else { continue }

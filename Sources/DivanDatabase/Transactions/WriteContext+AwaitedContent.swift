@@ -74,7 +74,7 @@ extension WriteContext {
         let (writer, snapshot) = try transaction()
         let references = try snapshot.references(to: staged.key)
         guard !references.isEmpty else { throw DatabaseError.attachmentUnwanted(id) }
-        do { try staged.store.place(staged) } catch { throw DatabaseError.io(error) }
+        try staged.store.place(staged)
         hasPlacedAttachments = true
         beginWrites()
         var waiting: [DocumentID] = []

@@ -118,7 +118,7 @@ extension Verification {
             let use = attachments.uses[key]
             let owner = use.map { " of document '\($0.documentID)'" } ?? ""
             let what = "The attachment \(key.fileName)\(owner)"
-            guard let length = core.attachments.length(of: key) else {
+            guard let length = try core.attachments.length(of: key) else {
                 // A compaction may have removed the last revision that had it, and the file.
                 if try core.read({ try $0.isReferenced(key) }) {
                     add("\(what) has no file.", use?.documentID)
@@ -170,7 +170,7 @@ extension Database {
         var unused = UnusedAttachments()
         for key in try AttachmentSweep(core: core, progress: nil).unreferenced() {
             unused.files += 1
-            unused.bytes += core.attachments.length(of: key) ?? 0
+            unused.bytes += try core.attachments.length(of: key) ?? 0
         }
         return unused
     }

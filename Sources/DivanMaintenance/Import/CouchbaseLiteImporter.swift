@@ -288,7 +288,7 @@ final class CouchbaseLiteImporter {
             return result.add(
                 "The attachment \(key.fileName) of document '\(id)' is damaged.", id)
         }
-        do throws(SystemError) { try store.place(staged) } catch { throw DatabaseError.io(error) }
+        try store.place(staged)
         context.hasPlacedAttachments = true
         result.attachments += 1
     }

@@ -29,6 +29,41 @@ struct DescriptorLimitTests {
         #expect((most / 2..<most).contains(served.descriptors), "\(served.descriptors)")
     }
 
+    /// Runs a command whose process may have few descriptors.
+    private func run(_ tool: TestTool, _ descriptors: Int, _ words: [String]) throws
+        -> TestTool.Result
+    {
+        try tool.start(words, under: ["/usr/bin/prlimit", "--nofile=\(descriptors)"]).wait()
+    }
+
+    @Test(arguments: ["sqlite", "lmdb"])
+    func `too few descriptors are never told as damage or loss`(_ engine: String) throws {
+        let tool = try TestTool()
+        try tool.write(String(repeating: "0f", count: 32), to: "key")
+        // Without a key, too: LMDB cannot encrypt.
+        let key = engine == "sqlite" ? ["--encryption-key", "file:key"] : []
+        _ = try tool.start(["create", "db", "--engine", engine] + key).wait()
+        for number in 0..<4 {
+            try tool.write("content \(number)", to: "file\(number)")
+            _ = try tool.start(["put", "db", "d\(number)", "{}"] + key).wait()
+            let words = ["attach", "db", "d\(number)", "file\(number)"]
+            #expect(try tool.start(words + key).wait().status == 0)
+        }
+        for descriptors in 8..<26 {
+            let copy = "saved\(descriptors).divan"
+            for words in [
+                ["verify", "db"], ["install", "db", "copy\(descriptors)"],
+                ["salvage", "db", copy],
+            ] {
+                let result = try run(tool, descriptors, words + key)
+                #expect(
+                    ![5, 8].contains(result.status),
+                    "\(descriptors) \(words): \(result.status) \(result.err)\(result.out)")
+                #expect(!result.err.contains("needs permission"), "\(descriptors) \(result.err)")
+            }
+        }
+    }
+
     @Test func `silent connections give way to the files of databases`() throws {
         let served = try ServedDatabase(descriptors: 256)
         let silent = (0..<400).compactMap { _ in served.client.open() }
