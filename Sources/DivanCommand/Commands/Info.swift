@@ -43,6 +43,7 @@ private struct DatabaseFacts {
         let limit = try database.revisionLimit
         let hasConflicts = try database.hasConflicts()
         let unrun = try database.unrunValidations()
+        let earlier = try database.earlierData()
         json = [
             "name": .string(database.name),
             "path": .string(database.path),
@@ -57,6 +58,7 @@ private struct DatabaseFacts {
             "revision_limit": JSONValue(limit),
             "public_uuid": .string(database.publicUUID),
             "unrun_validations": .array(unrun.map { .string($0.text) }),
+            "earlier_data": .array(earlier.map { .string($0) }),
         ]
         var lines = [
             ("Name", database.name),
@@ -79,6 +81,15 @@ private struct DatabaseFacts {
             lines.append(
                 ("Rules not kept", "validate_doc_update of \(names): nothing here runs it"))
         }
+        if !earlier.isEmpty {
+            lines.append(("Earlier data", Self.warning(of: earlier, database.isEncrypted)))
+        }
         self.lines = lines
+    }
+
+    private static func warning(of earlier: [String], _ isEncrypted: Bool) -> String {
+        "in \(earlier.joined(separator: ", "))"
+            + (isEncrypted ? ", which may be readable without the key" : "")
+            + ": \"divan compact\" removes it while no other process has the database open"
     }
 }

@@ -5,6 +5,14 @@ public import FoundationEssentials
 
 // Changing how a database is encrypted; docs/encryption.md has the guide.
 extension Database {
+    /// The folders in the database's directory that hold earlier data, which may be readable without the key.
+    ///
+    /// - Returns: Their names.
+    /// - Throws: `DatabaseError` with code `.io`.
+    package func earlierData() throws -> [String] {
+        try core.directory?.earlierData() ?? []
+    }
+
     /// Gives the database another key, or encrypts it, or removes its encryption.
     ///
     /// ```swift
@@ -22,7 +30,9 @@ extension Database {
     /// key.
     ///
     /// Either way it is one rename of the manifest that counts: whatever fails, and whenever power or
-    /// process end, there is the database as it was, or whole as it is to be.
+    /// process end, there is the database as it was, or whole as it is to be. The data as they were are
+    /// removed last. Where that fails, or power or process end before it is done, `verify` tells of them,
+    /// and the next opening for writing removes them, if no other process has the database open.
     ///
     /// - Parameters:
     ///   - key: The new key; nil to remove the encryption.
@@ -31,8 +41,9 @@ extension Database {
     ///     as they were.
     /// - Throws: `DatabaseError` with code `.databaseBusy` when the data were to be written anew and
     ///   another process has the database open, which then stays open here; `.unsupportedStorageEngine`
-    ///   when its engine cannot encrypt, `.corrupted`, `.readOnly`, `.storageFull`, `.io`, or
-    ///   `.databaseClosed`; and what `progress` throws.
+    ///   when its engine cannot encrypt, `.corrupted`, `.readOnly`, `.storageFull`, `.io`, also when
+    ///   a symbolic link leads to the data, or the database is as it is to be, but the old data could
+    ///   not be removed, or `.databaseClosed`; and what `progress` throws.
     public func changeEncryptionKey(
         to key: EncryptionKey?, reencrypt: Bool = false, progress: ProgressHandler? = nil
     ) throws {

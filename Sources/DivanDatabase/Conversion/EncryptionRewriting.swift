@@ -20,7 +20,8 @@ struct EncryptionRewriting {
     /// Does the work.
     ///
     /// - Throws: `DatabaseError` as `GenerationRewriting`, and with code `.unsupportedStorageEngine` when
-    ///   the engine cannot encrypt. The database is then as it was.
+    ///   the engine cannot encrypt: the database is then as it was. With code `.io` when the old data
+    ///   could not be removed: the database has its new form then.
     func run() throws {
         let engine = try KnownEngines.engine(
             named: directory.manifest.engine, keeping: directory.path)
@@ -32,6 +33,10 @@ struct EncryptionRewriting {
             directory: directory, form: form,
             options: options.unlocked(directory.access.dataKey), progress: progress
         ).run()
+        guard !Files.exists(directory.dataPath) else {
+            throw DatabaseError.oldDataStay(
+                Files.lastComponent(of: directory.dataPath), directory.path)
+        }
     }
 }
 

@@ -37,13 +37,14 @@ struct GenerationRewriting {
     /// Does the work. The directory's own `manifest` is of the old generation then: open it anew.
     ///
     /// - Throws: `DatabaseError` with code `.corrupted` when a row or an attachment cannot be read,
-    ///   `.storageFull`, `.io`, and what `progress` throws. The database is then as it was.
+    ///   `.storageFull`, `.io`, also when a symbolic link leads to the data, and what `progress` throws. The database is then as it was.
     func run() throws {
         _ = try directory.readManifest()
         let generation: Int
-        do { generation = try DatabaseDirectory.nextGeneration(at: directory.path) } catch {
-            throw DatabaseError.io(error)
-        }
+        do {
+            try refuseLinks()
+            generation = try DatabaseDirectory.nextGeneration(at: directory.path)
+        } catch let error as SystemError { throw DatabaseError.io(error) }
         let dataPath = DatabaseDirectory.dataPath(directory.path, generation)
         do {
             for name in try DatabaseDirectory.leftovers(
@@ -60,11 +61,23 @@ struct GenerationRewriting {
             if let error = error as? SystemError { throw DatabaseError.io(error) }
             throw error
         }
-        // The new generation counts from here on; the next opening removes what cannot be removed now.
+        // The new generation counts from here on; a later opening removes what cannot be removed now.
         try? Files.remove(directory.dataPath)
         Log.maintenance.info(
             "Converted the database at '\(directory.path)' from '\(directory.manifest.engine)' to "
                 + "'\(form.engine)'.")
+    }
+
+    /// Refuses data that lie elsewhere: only the link to them would be removed, and they would stay as they are.
+    private func refuseLinks() throws {
+        let parts = try Files.list(directory.dataPath).map { directory.dataPath + "/" + $0 }
+        for path in [directory.dataPath] + parts
+        where try FileStatus(at: path, followingLinks: false).kind == .other {
+            throw DatabaseError(
+                .io,
+                "The data behind '\(path)' would stay as they are, since that is no folder or file of the "
+                    + "database's own but a link; put there what it leads to.")
+        }
     }
 
     /// Builds the new generation whole.

@@ -33,6 +33,14 @@ extension DatabaseError {
                 + "by it with a key; use the engine 'sqlite', or no key.")
     }
 
+    static func oldDataStay(_ name: String, _ path: String) -> DatabaseError {
+        DatabaseError(
+            .io,
+            "The database at '\(path)' is as it was to be, but its data as they were could not be removed "
+                + "from '\(name)'; make that folder writable, and open the database for writing while no "
+                + "other process has it open.")
+    }
+
     static func encryptedInMemory(_ name: String) -> DatabaseError {
         DatabaseError(
             .unauthorized, "The database '\(name)' is in memory and has no files to encrypt.")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import DivanJSON
+internal import DivanLogging
 package import DivanSystem
 
 // What of a directory is Divan's. A person may keep other files there, and call them anything: `data-2026` is a likely name
@@ -78,19 +79,44 @@ extension DatabaseDirectory {
         }
     }
 
+    /// The folders that hold other data than the current ones, which an interruption or a failed removal has left.
+    ///
+    /// No process makes one while this has the lock.
+    ///
+    /// - Returns: Their names; what is empty does not count.
+    /// - Throws: `DatabaseError` with code `.io`.
+    func earlierData() throws -> [String] {
+        do throws(SystemError) {
+            var found: [String] = []
+            for name in try Self.leftovers(at: path, besides: manifest.generation)
+            where Self.generation(name) != nil {
+                let names = try Files.list(path + "/" + name)
+                if names.contains(where: { !$0.hasSameBytes(as: "place") }) { found.append(name) }
+            }
+            return found
+        } catch { throw DatabaseError.io(error) }
+    }
+
     /// Removes what an interruption left over, if no process has the database open.
     ///
     /// A process that has it open may be changing the manifest just now.
-    static func removeLeftovers(at path: String) throws {
-        guard let manifest = try? Manifest(at: path),
-            try !leftovers(at: path, besides: manifest.generation).isEmpty
-        else { return }
-        try DirectoryLock.whileExclusive(at: path, timeout: .zero) {
-            // Before the lock was taken, another process may have replaced the database.
-            let current = try Manifest(at: path)
-            for name in try leftovers(at: path, besides: current.generation) {
-                try Files.remove(path + "/" + name)
+    static func removeLeftovers(at path: String) {
+        do {
+            guard let manifest = try? Manifest(at: path),
+                try !leftovers(at: path, besides: manifest.generation).isEmpty
+            else { return }
+            try DirectoryLock.whileExclusive(at: path, timeout: .zero) {
+                // Before the lock was taken, another process may have replaced the database.
+                let current = try Manifest(at: path)
+                for name in try leftovers(at: path, besides: current.generation) {
+                    try Files.remove(path + "/" + name)
+                }
             }
+        } catch let error as DatabaseError where error.code == .databaseBusy {
+            return  // The next writer that is alone looks again.
+        } catch {
+            Log.database.warning(
+                "What an interruption left in '\(path)' could not be removed: \(error)")
         }
     }
 

@@ -119,13 +119,8 @@ package final class DatabaseDirectory: Sendable {
                     partitioned: partitioned, mustBeNew: mustBeNew, makeEngine: makeEngine)
             }
             let writable = !readOnly
-            if !readOnly && !Files.isWritable(path) {
-                throw DatabaseError(
-                    .io,
-                    "The directory '\(path)' is not writable; change its permissions or open the "
-                        + "database read-only.")
-            }
-            if writable { try? Self.removeLeftovers(at: path) }
+            if writable { try Self.checkIsWritable(path) }
+            if writable { Self.removeLeftovers(at: path) }
             lock = try Mutex(
                 DirectoryLock.takeShared(at: path, writable: writable, timeout: busyTimeout))
             // Only now: while this waited for the lock, the database may have been deleted or replaced.
@@ -148,6 +143,14 @@ package final class DatabaseDirectory: Sendable {
         } catch let error as SystemError {
             throw DatabaseError.io(error)
         }
+    }
+
+    private static func checkIsWritable(_ path: String) throws {
+        guard !Files.isWritable(path) else { return }
+        throw DatabaseError(
+            .io,
+            "The directory '\(path)' is not writable; change its permissions or open the "
+                + "database read-only.")
     }
 
     /// Whether the directory still exists, whatever its name.

@@ -125,7 +125,8 @@ extension DatabaseCore {
 ///    is a parent in it, and where the record says who a revision's parent is, the block says the same.
 /// 11. The file `changes` names no later commit than the database has: a damaged log loses its end
 ///    without a trace in the engine, and so does a power loss without full durability.
-/// 12. A stored revision and `attachmentReferences` name the same contents, and each content is there
+/// 12. Beside encrypted data lie no earlier ones.
+/// 13. A stored revision and `attachmentReferences` name the same contents, and each content is there
 ///    with its length and its digest. A file that nothing refers to is no problem.
 package final class Verification {
     static let problemLimit = 1_000
@@ -184,6 +185,7 @@ package final class Verification {
             checkCounters(state)
         }
         try checkFiles()
+        try checkEarlierData()
         if problems.isEmpty {
             Log.maintenance.info("Verified the database '\(core.name)': all is well.")
         } else {
@@ -208,6 +210,16 @@ package final class Verification {
             add(error.description, nil)
         } catch let error as StorageError {
             throw DatabaseError(error, documentID: nil)
+        }
+    }
+
+    /// Lists what may be readable without the key of an encrypted database.
+    private func checkEarlierData() throws {
+        guard core.options.dataKey != nil else { return }
+        for name in try core.directory?.earlierData() ?? [] {
+            add(
+                "Earlier data lie in '\(name)', which may be readable without the key; open the database "
+                    + "for writing while no other process has it open, and they are removed.", nil)
         }
     }
 

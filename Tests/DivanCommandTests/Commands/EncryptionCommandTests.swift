@@ -90,6 +90,26 @@ import Testing
         #expect(!wrong.shown.contains("hunter"))
     }
 
+    @Test func `info tells of earlier data beside an encrypted database`() throws {
+        try tool.run("create", "db")
+        try tool.run("put", "db", "a", #"{"n":1}"#)
+        let (old, aside) = (tool.path("db.divan/data-1"), tool.path("aside"))
+        try FileManager.default.copyItem(atPath: old, toPath: aside)
+        #expect(try tool.run("rekey", "db", "--new-key", "file:key").status == 0)
+        let key = ["--encryption-key", "file:key"]
+        let clean = try tool.start(["info", "db"] + key).wait()
+        #expect(!clean.out.contains("data-1"))
+        try FileManager.default.copyItem(atPath: aside, toPath: old)
+        let info = try tool.start(["info", "db"] + key).wait()
+        #expect(info.status == 0)
+        #expect(info.out.contains("data-1"), "\(info.out)")
+        let json = try tool.start(["info", "db", "--json"] + key).wait()
+        #expect(json.out.contains(#""earlier_data":["data-1"]"#), "\(json.out)")
+        #expect(try tool.start(["verify", "db"] + key).wait().status == 5)
+        #expect(try tool.start(["compact", "db"] + key).wait().status == 0)
+        #expect(try tool.start(["verify", "db"] + key).wait().status == 0)
+    }
+
     @Test func `a new password is typed twice alike`() throws {
         let unlike = try tool.runTyping(
             ["hunter2", "hunter3"], "create", "db", "--encryption-password", "prompt")

@@ -45,6 +45,85 @@ struct KeyChangeTests {
         #expect(try sandbox.encrypted(key: raw).contains("d"))
     }
 
+    /// Makes a plain database with a document and an attachment, and closes it.
+    private func makePlain() throws {
+        let plain = try sandbox.database { $0.encryptionKey = nil }
+        let document = EncryptionSamples.document(1)
+        document.setAttachment(named: "a", contentType: nil, .bytes([1, 2, 3]))
+        try plain.save(document)
+        plain.close()
+    }
+
+    @Test func `earlier data beside an encrypted database are told until a writer removes them`()
+        throws
+    {
+        try makePlain()
+        let (old, aside) = (sandbox.url().appending(path: "data-1"), sandbox.url("aside"))
+        try FileManager.default.copyItem(at: old, to: aside)
+        let key = try EncryptionSamples.key()
+        try Database.changeEncryptionKey(at: sandbox.url(), from: nil, to: key)
+        #expect(!FileManager.default.fileExists(atPath: old.path(percentEncoded: false)))
+        // As when the process ended after the rename of the manifest.
+        try FileManager.default.copyItem(at: aside, to: old)
+        let reader = try sandbox.database {
+            $0.encryptionKey = key
+            $0.readOnly = true
+            $0.create = false
+        }
+        let problems = try reader.problems()
+        #expect(problems.count == 1 && problems.first?.contains("'data-1'") == true, "\(problems)")
+        reader.close()
+        let writer = try sandbox.encrypted(key: key)
+        #expect(try writer.problems() == [])
+        writer.close()
+        #expect(!FileManager.default.fileExists(atPath: old.path(percentEncoded: false)))
+    }
+
+    @Test(.enabled(if: Mounting.isAllowed, "It has to mount a file system."))
+    func `old data that cannot be removed are an error of the encryption that counts`() throws {
+        try makePlain()
+        // The place where a file system is mounted cannot be removed.
+        let obstacle = sandbox.url().appending(path: "data-1/attachments/tmp")
+            .path(percentEncoded: false)
+        try FileManager.default.createDirectory(
+            atPath: obstacle, withIntermediateDirectories: true)
+        try #require(try Mounting.memory(at: obstacle, bytes: 1 << 20))
+        defer { Mounting.unmount(obstacle) }
+        let key = try EncryptionSamples.key()
+        let error = #expect(throws: DatabaseError.self) {
+            try Database.changeEncryptionKey(at: sandbox.url(), from: nil, to: key)
+        }
+        #expect(error?.code == .io)
+        #expect(error?.message.contains("'data-1'") == true, "\(String(describing: error))")
+        let encrypted = try sandbox.encrypted(key: key)
+        #expect(encrypted.isEncrypted)
+        #expect(try encrypted.documentCount == 1)
+        encrypted.close()
+    }
+
+    @Test func `data behind a symbolic link are refused, since they would stay there`() throws {
+        try makePlain()
+        let old = sandbox.url().appending(path: "data-1")
+        try FileManager.default.moveItem(at: old, to: sandbox.url("elsewhere"))
+        try FileManager.default.createSymbolicLink(
+            at: old, withDestinationURL: sandbox.url("elsewhere"))
+        let key = try EncryptionSamples.key()
+        #expect(
+            code { try Database.changeEncryptionKey(at: sandbox.url(), from: nil, to: key) } == .io)
+        // A part of it may be elsewhere, too.
+        try FileManager.default.removeItem(at: old)
+        try FileManager.default.moveItem(at: sandbox.url("elsewhere"), to: old)
+        let contents = old.appending(path: "attachments")
+        try FileManager.default.moveItem(at: contents, to: sandbox.url("contents"))
+        try FileManager.default.createSymbolicLink(
+            at: contents, withDestinationURL: sandbox.url("contents"))
+        #expect(
+            code { try Database.changeEncryptionKey(at: sandbox.url(), from: nil, to: key) } == .io)
+        let plain = try sandbox.database { $0.encryptionKey = nil }
+        #expect(!plain.isEncrypted)
+        #expect(try plain.problems() == [])
+    }
+
     @Test func `a handle for reading changes no key`() throws {
         try sandbox.encrypted().close()
         let key = try EncryptionSamples.key()
