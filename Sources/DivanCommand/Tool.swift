@@ -58,7 +58,8 @@ struct Tool: Sendable {
             let key =
                 command.schema.opensDatabase
                 ? try KeySource.key(
-                    arguments, environment, isNew: command.schema.name == "create") : nil
+                    arguments, environment, interruption,
+                    isNew: command.schema.name == "create") : nil
             try await command.run(
                 Invocation(
                     arguments: arguments, typed: typed, output: output,

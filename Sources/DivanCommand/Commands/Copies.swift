@@ -120,7 +120,8 @@ extension Command {
 extension Invocation {
     /// How a copy is to be encrypted, and the key that opens it then.
     fileprivate func copyForm() throws -> (encryption: CopyEncryption, key: EncryptionKey?) {
-        let key = try KeySource.key(arguments, environment, prefix: "new-", isNew: true)
+        let key = try KeySource.key(
+            arguments, environment, interruption, prefix: "new-", isNew: true)
         let isPlain = arguments.flag("unencrypted")
         guard key == nil || !isPlain else {
             throw UsageError("--unencrypted cannot be given together with a new key or password.")

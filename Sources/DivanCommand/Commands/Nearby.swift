@@ -42,7 +42,7 @@ extension Command {
             options.port = number
         }
         let (manager, device) = try invocation.device(
-            key: KeySource.key(arguments, invocation.environment))
+            key: KeySource.key(arguments, invocation.environment, invocation.interruption))
         defer { manager.close() }
         options.device = device
         let listener = Listener(manager, options)

@@ -39,7 +39,7 @@ extension Command {
         var managerOptions = ManagerOptions()
         managerOptions.readOnly = invocation.arguments.flag("read-only")
         managerOptions.databaseOptions.encryptionKey = try KeySource.key(
-            invocation.arguments, invocation.environment)
+            invocation.arguments, invocation.environment, invocation.interruption)
         let manager = try Manager(directory: place.directory, options: managerOptions)
         defer { manager.close() }
         if let name = place.database {

@@ -59,7 +59,8 @@ extension Command {
         }
         let link = try PeerLink(text)
         let (manager, device) = try invocation.device(
-            key: KeySource.key(invocation.arguments, invocation.environment))
+            key: KeySource.key(
+                invocation.arguments, invocation.environment, invocation.interruption))
         defer { manager.close() }
         let existing = try manager.existingDatabase(named: link.database)?.documentCount ?? 0
         guard existing == 0 || invocation.arguments.flag("share-existing") else {

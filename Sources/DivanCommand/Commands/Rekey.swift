@@ -32,7 +32,7 @@ extension Command {
     ) { invocation in
         let arguments = invocation.arguments
         let key = try KeySource.key(
-            arguments, invocation.environment, prefix: "new-", isNew: true)
+            arguments, invocation.environment, invocation.interruption, prefix: "new-", isNew: true)
         guard (key == nil) == arguments.flag("remove") else {
             throw UsageError("Give one of --new-key, --new-password and --remove.")
         }

@@ -95,7 +95,8 @@ extension ServeOptions {
         case (nil, nil): return nil
         case (let name?, let text?):
             let source = try KeySource(text, option: "hub-password")
-            let password = try source.secret(invocation.environment, "Password at the hub")
+            let password = try source.secret(
+                invocation.environment, invocation.interruption, "Password at the hub")
             return .session(name: name, password: String(decoding: password, as: UTF8.self))
         default: throw UsageError("--hub-user NAME and --hub-password SOURCE go together.")
         }

@@ -28,21 +28,20 @@ extension ServeOptions {
     /// Sets what the options above say.
     static func identify(_ invocation: Invocation, _ options: inout ListenerOptions) throws {
         let (arguments, environment) = (invocation.arguments, invocation.environment)
-        options.tokens = try tokens(arguments.strings("token-key"), environment)
+        options.tokens = try tokens(invocation)
         if let text = arguments.string("proxy-secret") {
             let source = try KeySource(text, option: "proxy-secret")
             options.proxy = try ListenerProxyAuthentication(
-                secret: source.secret(environment, "Secret of the proxy"))
+                secret: source.secret(
+                    environment, invocation.interruption, "Secret of the proxy"))
         }
         options.clientCertificates = try clientCertificates(arguments)
     }
 
     /// The keys of tokens, by the names that tokens have for them.
-    private static func tokens(_ texts: [String], _ environment: EnvironmentVariables) throws
-        -> ListenerTokens?
-    {
+    private static func tokens(_ invocation: Invocation) throws -> ListenerTokens? {
         var sources: NameMap<KeySource> = [:]
-        for text in texts {
+        for text in invocation.arguments.strings("token-key") {
             var (name, rest) = (ListenerTokens.unnamedKey, text)
             // A source has no equals sign before its colon.
             if let end = text.firstIndex(where: { $0 == "=" || $0 == ":" }), text[end] == "=",
@@ -58,7 +57,10 @@ extension ServeOptions {
         }
         guard !sources.isEmpty else { return nil }
         return try ListenerTokens(
-            keys: sources.mapValues { try $0.secret(environment, "Key of tokens") })
+            keys: sources.mapValues {
+                try $0.secret(
+                    invocation.environment, invocation.interruption, "Key of tokens")
+            })
     }
 
     private static func clientCertificates(_ arguments: ParsedArguments) throws

@@ -70,7 +70,7 @@ final class Service {
         var managerOptions = ManagerOptions()
         managerOptions.readOnly = options.readOnly
         managerOptions.databaseOptions.encryptionKey = try KeySource.key(
-            invocation.arguments, environment)
+            invocation.arguments, environment, invocation.interruption)
         manager = try Manager(directory: directory, options: managerOptions)
         // A name that was mistyped would be served, too, without a database.
         if isMissing, Files.exists(path) {

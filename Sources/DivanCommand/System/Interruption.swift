@@ -19,7 +19,8 @@ final class Interruption: Sendable {
     /// Begins to listen to Control-C.
     func listen() { listen(to: Signals.interrupt) }
 
-    /// Takes the signal by which a service is told to end for Control-C, too: what waits for nothing else can end in order.
+    /// Takes the signal by which a service is told to end for Control-C, too: what waits for nothing else can end in order, and
+    /// what has changed the terminal can change it back.
     func listenToTermination() { listen(to: Signals.termination) }
 
     private func listen(to signal: Int32) {

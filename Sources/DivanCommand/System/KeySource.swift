@@ -53,6 +53,7 @@ enum KeySource: Equatable {
     /// - Parameters:
     ///   - arguments: The options.
     ///   - environment: The environment of the process.
+    ///   - interruption: What ends a question at the terminal.
     ///   - prefix: What stands before `key` and `password` in the names of the options.
     ///   - isNew: Whether the key does not open anything yet. A typing mistake would then lock every user out,
     ///     so the command asks for the key twice.
@@ -60,8 +61,7 @@ enum KeySource: Equatable {
     /// - Throws: `UsageError` or `CommandFailure`, neither of which repeats a secret.
     static func key(
         _ arguments: ParsedArguments, _ environment: EnvironmentVariables,
-        prefix: String = "encryption-",
-        isNew: Bool = false
+        _ interruption: Interruption, prefix: String = "encryption-", isNew: Bool = false
     ) throws -> EncryptionKey? {
         let (key, password) = (prefix + "key", prefix + "password")
         switch (arguments.string(key), arguments.string(password)) {
@@ -70,10 +70,10 @@ enum KeySource: Equatable {
             throw UsageError("--\(key) and --\(password) cannot be given together.")
         case (let text?, nil):
             let source = try KeySource(text, option: key)
-            return try rawKey(source.read(environment, "Key", isNew: isNew))
+            return try rawKey(source.read(environment, interruption, "Key", isNew: isNew))
         case (nil, let text?):
             let source = try KeySource(text, option: password)
-            let bytes = try source.read(environment, "Password", isNew: isNew)
+            let bytes = try source.read(environment, interruption, "Password", isNew: isNew)
             guard let password = String(validating: bytes, as: UTF8.self) else {
                 throw CommandFailure(.badInput, "The password is not UTF-8.")
             }
@@ -110,22 +110,25 @@ enum KeySource: Equatable {
     ///
     /// - Parameters:
     ///   - environment: The environment of the process.
+    ///   - interruption: What ends a question at the terminal.
     ///   - title: What it is, in words that begin a sentence.
     /// - Returns: Its bytes, one at least.
     /// - Throws: `CommandFailure`, which does not repeat the secret.
-    func secret(_ environment: EnvironmentVariables, _ title: String) throws(CommandFailure)
-        -> [UInt8]
-    {
-        let bytes = Self.withoutLineEnd(try content(environment, title, isNew: false))
+    func secret(
+        _ environment: EnvironmentVariables, _ interruption: Interruption, _ title: String
+    ) throws(CommandFailure) -> [UInt8] {
+        let bytes = Self.withoutLineEnd(
+            try content(environment, interruption, title, isNew: false))
         guard !bytes.isEmpty else { throw CommandFailure(.badInput, "\(title): it is empty.") }
         return bytes
     }
 
     /// The bytes, without the end of a line after them unless they are a key with it.
     private func read(
-        _ environment: EnvironmentVariables, _ title: String, isNew: Bool
+        _ environment: EnvironmentVariables, _ interruption: Interruption, _ title: String,
+        isNew: Bool
     ) throws(CommandFailure) -> [UInt8] {
-        let bytes = try content(environment, title, isNew: isNew)
+        let bytes = try content(environment, interruption, title, isNew: isNew)
         return bytes.count == 32 ? bytes : Self.withoutLineEnd(bytes)
     }
 
@@ -136,18 +139,19 @@ enum KeySource: Equatable {
 
     /// All that the source gives.
     private func content(
-        _ environment: EnvironmentVariables, _ title: String, isNew: Bool
+        _ environment: EnvironmentVariables, _ interruption: Interruption, _ title: String,
+        isNew: Bool
     ) throws(CommandFailure) -> [UInt8] {
         switch self {
         case .descriptor(let number):
-            return try Self.all(of: number, name: "file descriptor \(number)")
+            return try Self.all(of: number, interruption, name: "file descriptor \(number)")
         case .file(let path):
             let descriptor: Int32
             do { descriptor = try Descriptors.open(path, [.read, .waits]) } catch {
                 throw CommandFailure(.failure, "\(PrintableText.escaping(path)): \(error.reason).")
             }
             defer { Descriptors.close(descriptor) }
-            return try Self.all(of: descriptor, name: PrintableText.escaping(path))
+            return try Self.all(of: descriptor, interruption, name: PrintableText.escaping(path))
         case .variable(let name):
             guard let value = environment[name] else {
                 throw CommandFailure(
@@ -156,17 +160,23 @@ enum KeySource: Equatable {
             }
             return Array(value.utf8)
         case .prompt:
-            return try Self.typed(title, isNew: isNew)
+            return try Self.typed(title, isNew: isNew, interruption)
         }
     }
 
     /// More than any key or password has.
     private static let longest = 65_536
 
-    private static func all(of descriptor: Int32, name: String) throws(CommandFailure) -> [UInt8] {
+    private static func all(
+        of descriptor: Int32, _ interruption: Interruption, name: String
+    ) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while bytes.count <= longest {
+            // A pipe may have nothing to give yet, and a terminal's line is not typed yet.
+            while !Descriptors.waitUntilReadable(descriptor, milliseconds: 100) {
+                try interruption.check()
+            }
             let count: Int
             do { count = try Descriptors.readSome(descriptor, into: &buffer) } catch {
                 throw CommandFailure(.failure, "\(name): \(error.reason).")
@@ -177,16 +187,27 @@ enum KeySource: Equatable {
         throw CommandFailure(.badInput, "\(name) has more than a key or a password.")
     }
 
-    private static func typed(_ title: String, isNew: Bool) throws(CommandFailure) -> [UInt8] {
-        do throws(SystemError) {
-            let question = isNew ? "New \(title): " : "\(title): "
-            let bytes = try TerminalDevice.readSecret(asking: question)
-            guard isNew else { return bytes }
-            let again = try TerminalDevice.readSecret(asking: "New \(title), again: ")
-            if bytes == again { return bytes }
+    private static func typed(
+        _ title: String, isNew: Bool, _ interruption: Interruption
+    ) throws(CommandFailure) -> [UInt8] {
+        guard isNew else { return try answer("\(title): ", interruption) }
+        let bytes = try answer("New \(title): ", interruption)
+        if try answer("New \(title), again: ", interruption) == bytes { return bytes }
+        throw CommandFailure(.badInput, "What was typed is not the same both times.")
+    }
+
+    /// Asks at the terminal, which would stay as it is while it asks if the command ended at once.
+    private static func answer(
+        _ question: String, _ interruption: Interruption
+    ) throws(CommandFailure) -> [UInt8] {
+        interruption.listenToTermination()
+        let bytes: [UInt8]?
+        do {
+            bytes = try TerminalDevice.readSecret(asking: question) { interruption.isRequested }
         } catch {
             throw CommandFailure(.failure, "There is no terminal to ask at: \(error.reason).")
         }
-        throw CommandFailure(.badInput, "What was typed is not the same both times.")
+        guard let bytes else { throw Interruption.failure }
+        return bytes
     }
 }

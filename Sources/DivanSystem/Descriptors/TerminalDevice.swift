@@ -25,10 +25,14 @@ package enum TerminalDevice {
     ///
     /// The terminal is the one that the process was started from, whatever its inputs are.
     ///
-    /// - Parameter question: What it shows first.
-    /// - Returns: The bytes of the line.
+    /// - Parameters:
+    ///   - question: What it shows first.
+    ///   - isInterrupted: Whether there is no use in waiting any more; asked a few times a second.
+    /// - Returns: The bytes of the line; nil when it was interrupted. The terminal is then as it was.
     /// - Throws: `SystemError` when there is no terminal.
-    package static func readSecret(asking question: String) throws(SystemError) -> [UInt8] {
+    package static func readSecret(
+        asking question: String, unless isInterrupted: () -> Bool
+    ) throws(SystemError) -> [UInt8]? {
         let path = "/dev/tty"
         let terminal = try Descriptors.open(path, [.read, .write, .waits])
         defer { Descriptors.close(terminal) }
@@ -48,10 +52,14 @@ package enum TerminalDevice {
         try Descriptors.writeAll(text.span, to: terminal)
         var line: [UInt8] = []
         var byte: [UInt8] = [0]
-        while try Descriptors.readSome(terminal, into: &byte) == 1, byte[0] != UInt8(ascii: "\n") {
+        while !isInterrupted() {
+            guard Descriptors.waitUntilReadable(terminal, milliseconds: 100) else { continue }
+            guard try Descriptors.readSome(terminal, into: &byte) == 1,
+                byte[0] != UInt8(ascii: "\n")
+            else { break }
             line.append(byte[0])
         }
         try Descriptors.writeAll([UInt8(ascii: "\n")].span, to: terminal)
-        return line
+        return isInterrupted() ? nil : line
     }
 }

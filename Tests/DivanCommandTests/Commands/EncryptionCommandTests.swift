@@ -90,6 +90,30 @@ import Testing
         #expect(!wrong.shown.contains("hunter"))
     }
 
+    @Test func `Control-C at the question for a password ends the command`() throws {
+        #expect(
+            try tool.run("create", "db", "--encryption-password", "file:password").status == 0)
+        let asked = try tool.interruptTyping(
+            .controlC, "info", "db", "--encryption-password", "prompt")
+        #expect(asked.status == ExitCode.interrupted.rawValue)
+        #expect(asked.shown.contains("Interrupted"), "\(asked.shown)")
+        #expect(asked.isEchoing)
+        // The second question is one as well.
+        let again = try tool.interruptTyping(
+            .controlC, after: ["hunter2"], "create", "new", "--encryption-password", "prompt")
+        #expect(again.status == ExitCode.interrupted.rawValue)
+        #expect(!FileManager.default.fileExists(atPath: tool.path("new.divan")))
+    }
+
+    @Test func `a command that is told to end at the question leaves the terminal as it was`()
+        throws
+    {
+        let asked = try tool.interruptTyping(
+            .termination, "create", "db", "--encryption-password", "prompt")
+        #expect(asked.status == ExitCode.interrupted.rawValue)
+        #expect(asked.isEchoing)
+    }
+
     @Test func `info tells of earlier data beside an encrypted database`() throws {
         try tool.run("create", "db")
         try tool.run("put", "db", "a", #"{"n":1}"#)

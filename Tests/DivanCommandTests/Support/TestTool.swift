@@ -133,6 +133,45 @@ final class TestTool: Sendable {
         return (process.wait(), shown)
     }
 
+    /// How a user ends a command that asks.
+    enum Ending { case controlC, termination }
+
+    /// Runs a command at a terminal of its own, types an answer at each question, and ends it at the next one. Returns its exit
+    /// code, 137 when it did not end, what the terminal got to show, and whether that shows what is typed afterwards.
+    func interruptTyping(
+        _ ending: Ending, after answers: [String] = [], _ words: String...
+    ) throws -> (status: Int32, shown: String, isEchoing: Bool) {
+        let (controller, terminal) = try Self.openTerminal()
+        defer { close(controller) }
+        defer { close(terminal) }
+        let process = try ChildProcess(
+            "/usr/bin/setsid", ["--ctty", "--wait", Self.executable.path] + words,
+            in: directory.path,
+            environment: Self.sanitizing.merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 },
+            input: .descriptor(terminal), output: .descriptor(terminal),
+            error: .descriptor(terminal))
+        var shown = ""
+        func type(_ text: String) { _ = Foundation.write(controller, text, text.utf8.count) }
+        for answer in answers {
+            guard Self.show(controller, until: ": ", in: &shown) else { break }
+            type(answer + "\n")
+            // What has been answered is no question any more.
+            shown += "\n"
+        }
+        _ = Self.show(controller, until: ": ", in: &shown)
+        switch ending {
+        case .controlC: type("\u{3}")
+        case .termination: process.signal(SIGTERM)
+        }
+        let hasEnded = eventually { !process.isRunning }
+        if !hasEnded { process.signal(SIGKILL) }
+        let status = process.wait()
+        _ = Self.show(controller, until: "Interrupted.", isAnywhere: true, in: &shown, for: 2_000)
+        var settings = termios()
+        let isKnown = tcgetattr(terminal, &settings) == 0
+        return (status, shown, isKnown && settings.c_lflag & tcflag_t(ECHO) != 0)
+    }
+
     /// Runs a command at a terminal until that shows a text, interrupts it, and returns its exit code and all that the terminal got to
     /// show.
     func runOnTerminal(_ words: [String], until text: String) throws -> (
@@ -165,13 +204,14 @@ final class TestTool: Sendable {
     /// Reads what a terminal shows, up to a text at its end or anywhere, or to the end of all; false when that does
     /// not come for a minute.
     private static func show(
-        _ controller: Int32, until end: String?, isAnywhere: Bool = false, in shown: inout String
+        _ controller: Int32, until end: String?, isAnywhere: Bool = false, in shown: inout String,
+        for milliseconds: Int32 = 60_000
     ) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {
             if let end, isAnywhere ? shown.contains(end) : shown.hasSuffix(end) { return true }
             var ready = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
-            guard poll(&ready, 1, 60_000) > 0 else { return false }
+            guard poll(&ready, 1, milliseconds) > 0 else { return false }
             let count = Foundation.read(controller, &buffer, buffer.count)
             guard count > 0 else { return end == nil }
             shown += String(decoding: buffer[..<count], as: UTF8.self)
