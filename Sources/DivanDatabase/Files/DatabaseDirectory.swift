@@ -141,12 +141,15 @@ package final class DatabaseDirectory: Sendable {
             self.busyTimeout = busyTimeout
             isReadOnly = readOnly
         } catch let error as SystemError {
-            throw DatabaseError.io(error)
+            // Another process may have deleted it since it was looked for.
+            throw error.isNoSuchFile && !Self.exists(at: path)
+                ? DatabaseError.databaseNotFound(path) : DatabaseError.io(error)
         }
     }
 
     private static func checkIsWritable(_ path: String) throws {
         guard !Files.isWritable(path) else { return }
+        guard Files.isDirectory(path) else { throw DatabaseError.databaseNotFound(path) }
         throw DatabaseError(
             .io,
             "The directory '\(path)' is not writable; change its permissions or open the "

@@ -112,11 +112,21 @@ package enum DirectoryLock {
 
     /// Waits at the gate and closes it until the handle is unlocked.
     static func passGate(of directory: String, timeout: Duration) throws -> FileHandle {
-        let gate = try FileHandle(path: directory, [.read, .directory])
+        let gate = try open(directory, [.read, .directory], of: directory)
         guard try gate.lock(exclusive: true, timeout: timeout) else {
             throw DatabaseError.busy(directory)
         }
         return gate
+    }
+
+    /// Opens what is to be locked; a directory that was deleted meanwhile is a database that is not there.
+    private static func open(_ path: String, _ options: OpenOptions, of directory: String) throws
+        -> FileHandle
+    {
+        do throws(SystemError) { return try FileHandle(path: path, options) } catch {
+            guard error.isNoSuchFile, !Files.exists(directory) else { throw error }
+            throw DatabaseError.databaseNotFound(directory)
+        }
     }
 
     private static func take(
@@ -124,7 +134,7 @@ package enum DirectoryLock {
     ) throws -> FileHandle {
         while true {
             let options: OpenOptions = writable ? [.read, .write, .create] : .read
-            let lock = try FileHandle(path: path(directory), options)
+            let lock = try open(path(directory), options, of: directory)
             guard try lock.lock(exclusive: exclusive, timeout: timeout) else {
                 throw DatabaseError.busy(directory)
             }

@@ -32,6 +32,16 @@ import Testing
         #expect(try sandbox.database().documentCount == 0)
     }
 
+    @Test func `a lock in a directory that was deleted is that of no database`() {
+        let path = sandbox.url("gone").path(percentEncoded: false)
+        #expect(
+            code { _ = try DirectoryLock.takeShared(at: path, writable: true, timeout: .zero) }
+                == .databaseNotFound)
+        #expect(
+            code { try DirectoryLock.whileExclusive(at: path, timeout: .zero) {} }
+                == .databaseNotFound)
+    }
+
     @Test func `a handle whose directory was replaced does not delete the new one`() throws {
         let old = try sandbox.database()
         try FileManager.default.moveItem(at: sandbox.url(), to: sandbox.url("moved"))
