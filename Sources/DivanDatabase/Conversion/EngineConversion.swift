@@ -17,10 +17,16 @@ enum EngineConversion {
         guard !DatabaseRegistry.shared.isOpen(path) else {
             throw DatabaseError.convertedWhileOpen(path)
         }
-        let directory = try DatabaseDirectory(
-            path: path, create: false, readOnly: false, engine: engine.identifier,
-            busyTimeout: busyTimeout, key: nil
-        ) { _, _ in }
+        let directory: DatabaseDirectory
+        do {
+            directory = try DatabaseDirectory(
+                path: path, create: false, readOnly: false, engine: engine.identifier,
+                busyTimeout: busyTimeout, key: nil
+            ) { _, _ in }
+        } catch let error as DatabaseError where error.code == .unauthorized && !engine.canEncrypt {
+            // No key helps: the engine could not keep what it opens.
+            throw DatabaseError.keyUnsupported(by: engine.identifier, path)
+        }
         defer { directory.close() }
         var options = DatabaseOptions()
         options.busyTimeout = busyTimeout

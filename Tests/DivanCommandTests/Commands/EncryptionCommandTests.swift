@@ -134,6 +134,14 @@ import Testing
         #expect(try tool.start(["verify", "db"] + key).wait().status == 0)
     }
 
+    @Test func `an encrypted database is not converted to an engine that cannot encrypt`() throws {
+        #expect(try tool.run("create", "db", "--encryption-key", "file:key").status == 0)
+        let result = try tool.run("convert", "db", "lmdb", "--encryption-key", "file:key")
+        #expect(result.status == ExitCode.failure.rawValue)
+        #expect(result.err.contains("cannot encrypt"), "\(result.err)")
+        #expect(try tool.run("verify", "db", "--encryption-key", "file:key").status == 0)
+    }
+
     @Test func `a new password is typed twice alike`() throws {
         let unlike = try tool.runTyping(
             ["hunter2", "hunter3"], "create", "db", "--encryption-password", "prompt")
