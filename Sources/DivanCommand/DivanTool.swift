@@ -10,7 +10,7 @@ struct DivanTool {
         EngineChoice.registerAll()
         let tool = Tool(environment: ProcessInfo.processInfo.environment)
         tool.interruption.listen()
-        let status = await tool.run(Array(CommandLine.arguments.dropFirst()))
+        let status = await tool.run(arguments: CurrentProcess.arguments)
         CurrentProcess.exit(status.rawValue)
     }
 }

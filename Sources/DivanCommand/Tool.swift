@@ -14,6 +14,14 @@ struct Tool: Sendable {
     /// Replaces the process's own outputs, in tests.
     var output: Output?
 
+    /// Runs the command line of the process; nil for one that is not UTF-8, which names another file than was meant.
+    func run(arguments: [String]?) async -> ExitCode {
+        if let arguments { return await run(arguments) }
+        makeOutput(nil).failure(
+            "A word of the command line is not UTF-8; give names and values in UTF-8.")
+        return .usage
+    }
+
     /// Runs one command line, without the program's name at its head.
     func run(_ words: [String]) async -> ExitCode {
         let plainOutput = makeOutput(nil)

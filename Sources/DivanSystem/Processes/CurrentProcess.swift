@@ -26,6 +26,19 @@ package enum CurrentProcess {
         return String(own[..<slash])
     }
 
+    /// The arguments that it was given, without its name; nil when one of them is not UTF-8.
+    package static var arguments: [String]? {
+        var words: [String] = []
+        for number in stride(from: 1, to: Int(CommandLine.argc), by: 1) {
+            // SAFETY: there are as many strings as `argc` says, and they stay as long as the process; each is copied.
+            guard let word = unsafe CommandLine.unsafeArgv[number],
+                let text = unsafe String(validatingCString: word)
+            else { return nil }
+            words.append(text)
+        }
+        return words
+    }
+
     /// The value of a variable of the environment.
     ///
     /// - Parameter name: Its name.

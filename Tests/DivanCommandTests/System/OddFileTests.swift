@@ -52,6 +52,15 @@ import Testing
         }
     }
 
+    @Test func `an argument that is not UTF-8 is refused, and nothing is made`() throws {
+        let script = #"exec "$0" create "$(printf 'bad\377')""#
+        let result = try tool.start([], under: ["/bin/sh", "-c", script]).wait()
+        #expect(result.status == 2)
+        #expect(result.err.contains("UTF-8"), "\(result.err)")
+        let made = try FileManager.default.contentsOfDirectory(atPath: tool.directory.path)
+        #expect(!made.contains { $0.hasPrefix("bad") })
+    }
+
     @Test func `a path too long for SQLite's files is told as that`() throws {
         let name = String(repeating: "n", count: 120)
         let place = [String](repeating: name, count: 4).joined(separator: "/")
