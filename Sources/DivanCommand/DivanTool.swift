@@ -10,6 +10,7 @@ struct DivanTool {
         EngineChoice.registerAll()
         let tool = Tool(environment: ProcessInfo.processInfo.environment)
         tool.interruption.listen()
+        Signals.refuseLongFiles()
         let status = await tool.run(arguments: CurrentProcess.arguments)
         CurrentProcess.exit(status.rawValue)
     }

@@ -79,6 +79,11 @@ package enum Signals {
         }
     }
 
+    /// Makes a write beyond the length that a file may have an error, instead of the end of the process.
+    ///
+    /// By a handler that does nothing, since programs that this one starts would ignore the signal, too.
+    package static func refuseLongFiles() { _ = signal(SIGXFSZ) { _ in } }
+
     /// Makes a write to a connection that the other end closed an error on this thread, instead of a signal to
     /// the whole process.
     package static func blockBrokenPipe() {

@@ -61,6 +61,20 @@ import Testing
         #expect(!made.contains { $0.hasPrefix("bad") })
     }
 
+    @Test(.enabled(if: Machine.has("/usr/bin/prlimit"), "It needs prlimit."))
+    func `a file that may not become longer is an error`() throws {
+        try tool.run("create", "db", "--engine", "sqlite")
+        let text = String(repeating: "text ", count: 200)
+        let lines = (0..<3_000).map { "{\"_id\":\"d\($0)\",\"t\":\"\(text)\"}" }
+        let result = try tool.start(
+            ["import", "db"], input: lines.joined(separator: "\n"),
+            under: ["/usr/bin/prlimit", "--fsize=400000"]
+        ).wait()
+        #expect(result.status == 1, "\(result.err)")
+        #expect(result.err.contains("failed to read or write"), "\(result.err)")
+        #expect(try tool.run("verify", "db").status == 0)
+    }
+
     @Test func `a path too long for SQLite's files is told as that`() throws {
         let name = String(repeating: "n", count: 120)
         let place = [String](repeating: name, count: 4).joined(separator: "/")
