@@ -3,6 +3,12 @@
 import DivanSystem
 import Testing
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 @Suite struct FilesTests {
     private let folder: TemporaryFolder
 
@@ -30,6 +36,19 @@ import Testing
         try Files.remove(folder.file("a"))
         #expect(!Files.exists(folder.file("a")))
         try Files.remove(folder.file("a"))
+    }
+
+    @Test func `the size of a link is that of what it leads to, and links below do not count`()
+        throws
+    {
+        let deep = folder.file("a/b")
+        try Files.makeDirectory(deep)
+        try Files.replace(deep + "/file", with: [UInt8](repeating: 1, count: 1_000))
+        let link = folder.file("link")
+        #expect(symlink(folder.file("a"), link) == 0)
+        #expect(Files.size(of: link) == Files.size(of: folder.file("a")))
+        #expect(symlink(deep, folder.file("a/link")) == 0)
+        #expect(Files.size(of: link) < 2_000)
     }
 
     @Test func `no directory is made in the place of a file`() throws {

@@ -67,19 +67,27 @@ package enum Files {
     /// The stamp of a file; nil when there is none.
     package static func stamp(of path: String) -> Stamp? { status(of: path).map(Stamp.init) }
 
-    /// The bytes of all files below a path.
+    /// The bytes of all files below a path, which may be a symbolic link; what links below it lead to does not count.
     ///
     /// - Parameters:
     ///   - path: The path.
     ///   - other: A path below it whose files do not count; nil to count all.
     /// - Returns: The bytes; 0 where there is nothing.
     package static func size(of path: String, leavingOut other: String? = nil) -> Int {
-        guard path != other, let status = try? FileStatus(at: path, followingLinks: false) else {
-            return 0
-        }
+        size(of: path, leavingOut: other, followingLinks: true)
+    }
+
+    private static func size(
+        of path: String, leavingOut other: String?, followingLinks: Bool
+    ) -> Int {
+        guard path != other,
+            let status = try? FileStatus(at: path, followingLinks: followingLinks)
+        else { return 0 }
         guard status.kind == .directory else { return status.length }
         let names = (try? list(path)) ?? []
-        return names.reduce(0) { $0 + size(of: path + "/" + $1, leavingOut: other) }
+        return names.reduce(0) {
+            $0 + size(of: path + "/" + $1, leavingOut: other, followingLinks: false)
+        }
     }
 
     // MARK: - Names
