@@ -55,7 +55,9 @@ struct PendingAttachments {
     }
 
     /// What brings contents that the body of a stored revision names, by digest, and a store lacks.
-    func missing(from store: AttachmentStore, namedBy body: PackedValue) -> [(
+    ///
+    /// - Throws: As `AttachmentStore.length(of:)`.
+    func missing(from store: AttachmentStore, namedBy body: PackedValue) throws -> [(
         digest: String, pending: PendingAttachment
     )] {
         var missing: [(digest: String, pending: PendingAttachment)] = []
@@ -67,15 +69,15 @@ struct PendingAttachments {
             else { continue }
             let key = AttachmentKey(ofStub: digest)
             let length = (stub["encoded_length"] ?? stub["length"])?.int64
-            if key.flatMap(store.length(of:)).map(Int64.init) != length {
+            if try key.flatMap({ try store.length(of: $0) }).map(Int64.init) != length {
                 missing.append((digest, pending))
             }
         }
         let named = NameSet(body.attachmentKeys.map(\.digest))
         for blob in blobs where named.contains(blob.digest) {
             let key = AttachmentKey(digest: blob.digest)
-            if key.flatMap(store.length(of:)) != blob.length,
-                let pending = content(of: blob, for: store)
+            if try key.flatMap({ try store.length(of: $0) }) != blob.length,
+                let pending = try content(of: blob, for: store)
             {
                 missing.append((blob.digest, pending))
             }
