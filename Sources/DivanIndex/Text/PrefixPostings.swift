@@ -49,6 +49,9 @@ final class PrefixPostings: Postings {
     ///   - needsPlaces: Whether their places are asked for.
     ///   - prefixes: How many share the memory of the search.
     ///   - check: Throws when the search is to end.
+    ///   - stores: Where they are.
+    ///   - reader: Reads them.
+    /// - Throws: `StorageError`, ``IndexCorruption``.
     init(
         _ numbers: [UInt64], below bound: UInt64, needsPlaces: Bool, sharedBy prefixes: Int,
         _ check: @escaping () throws -> Void, _ stores: TextIndexStores,
