@@ -298,7 +298,9 @@ private struct ToolKillBench {
         let database = try open(tool, place, key, readOnly: true)
         defer { database.close() }
         // What was interrupted may have left data, of which it tells where there is a key; the next writer removes them.
-        let problems = try database.verify().filter { !$0.hasPrefix("Earlier data lie") }
+        let problems = try database.verify().filter {
+            !$0.message.hasPrefix("Earlier data lie")
+        }
         report.expect(problems.isEmpty, "'\(command.name)': \(problems.prefix(3))")
         return try DatabaseLines(database)
     }
