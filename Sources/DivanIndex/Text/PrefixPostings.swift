@@ -10,7 +10,7 @@ internal import DivanStorage
 final class PrefixPostings: Postings {
     /// The most bytes that the windows of one search take, and that of one prefix.
     private static let mostBytes = 64 << 20
-    private static let mostWindowBytes = 8 << 20
+    private static let mostWindowBytes = 16 << 20
     /// Each window asks each term, so a head that counts wrong must not make many of them.
     private static let mostWindows: UInt64 = 4_096
     private static let largest = UInt64(1) << 62
@@ -76,7 +76,8 @@ final class PrefixPostings: Postings {
         self.numbers = used
         documentCount = count
         windowBytes = min(Self.mostWindowBytes, Self.mostBytes / max(1, prefixes))
-        let most = UInt64(windowBytes / MemoryLayout<Entry>.stride + 1)
+        // Half of the room, since postings are not spread evenly: collecting a window once more costs as much as the first time.
+        let most = UInt64(windowBytes / MemoryLayout<Entry>.stride / 2 + 1)
         width = max(1, bound / min(count / most + 1, Self.mostWindows))
         if used.isEmpty { collected = bound }
     }

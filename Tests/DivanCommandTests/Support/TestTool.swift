@@ -113,13 +113,7 @@ final class TestTool: Sendable {
     {
         let (controller, terminal) = try Self.openTerminal()
         defer { close(controller) }
-        // The tool asks at the terminal of its session, whatever its input is.
-        let process = try ChildProcess(
-            "/usr/bin/setsid", ["--ctty", "--wait", Self.executable.path] + words,
-            in: directory.path,
-            environment: Self.sanitizing.merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 },
-            input: .descriptor(terminal), output: .descriptor(terminal),
-            error: .descriptor(terminal))
+        let process = try start(words, at: terminal)
         close(terminal)
         var shown = ""
         for answer in answers {
@@ -133,6 +127,16 @@ final class TestTool: Sendable {
         return (process.wait(), shown)
     }
 
+    /// Starts a command in a session of its own, at whose terminal it asks, whatever its input is.
+    private func start(_ words: [String], at terminal: Int32) throws -> ChildProcess {
+        try ChildProcess(
+            "/usr/bin/setsid", ["--ctty", "--wait", Self.executable.path] + words,
+            in: directory.path,
+            environment: Self.sanitizing.merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 },
+            input: .descriptor(terminal), output: .descriptor(terminal),
+            error: .descriptor(terminal))
+    }
+
     /// How a user ends a command that asks.
     enum Ending { case controlC, termination }
 
@@ -144,12 +148,7 @@ final class TestTool: Sendable {
         let (controller, terminal) = try Self.openTerminal()
         defer { close(controller) }
         defer { close(terminal) }
-        let process = try ChildProcess(
-            "/usr/bin/setsid", ["--ctty", "--wait", Self.executable.path] + words,
-            in: directory.path,
-            environment: Self.sanitizing.merging(["PATH": "/usr/bin:/bin", "TERM": "xterm"]) { $1 },
-            input: .descriptor(terminal), output: .descriptor(terminal),
-            error: .descriptor(terminal))
+        let process = try start(words, at: terminal)
         var shown = ""
         func type(_ text: String) { _ = Foundation.write(controller, text, text.utf8.count) }
         for answer in answers {
