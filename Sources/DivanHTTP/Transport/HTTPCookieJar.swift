@@ -122,9 +122,12 @@ extension HTTPCookieJar.Cookie {
 
     private mutating func take(domain: String, host: String) -> Bool {
         let domain = domain.afterBytePrefix(".") ?? domain
+        // What ends in a number is a part of an address, and no domain.
+        let isPartOfAddress =
+            domain.split(separator: ".").last.map { Int($0, radix: 10) != nil } ?? true
         guard
             host.hasSameBytes(as: domain)
-                || (host.hasByteSuffix("." + domain) && domain.contains("."))
+                || (host.hasByteSuffix("." + domain) && domain.contains(".") && !isPartOfAddress)
         else {
             return false
         }

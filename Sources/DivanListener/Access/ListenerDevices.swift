@@ -68,7 +68,16 @@ package struct ListenerDevice: Sendable {
     ///
     /// - Parameter id: The device's ID.
     /// - Returns: The name.
-    package static func user(ofPeer id: String) -> String { "device-\(id)" }
+    package static func user(ofPeer id: String) -> String { prefix + id }
+
+    private static let prefix = "device-"
+
+    /// Whether a name is one that a paired device may have, whose ID anyone sees who connects to it: no account has it.
+    static func isUser(_ name: String) -> Bool {
+        name.afterBytePrefix(prefix).map { id in
+            id.utf8.count == 32 && Hexadecimal.bytes(id) != nil
+        } ?? false
+    }
 }
 
 /// Why a device is not paired.

@@ -123,6 +123,9 @@ enum UserDocument {
         guard !name.utf8.contains(UInt8(ascii: ":")) else {
             throw HTTPFailure.forbidden("Character `:` is not allowed in usernames.")
         }
+        guard !ListenerDevice.isUser(name) else {
+            throw HTTPFailure.forbidden("Usernames of this form are those of paired devices.")
+        }
     }
 
     /// Refuses a stored hash that no CouchDB can read; where a password is sent, the one in the document is replaced.

@@ -116,6 +116,18 @@ import Testing
         #expect(PercentEncoding.decode("%C3") == nil && PercentEncoding.decode("%4") == nil)
     }
 
+    @Test func `a cookie for a part of an address is not taken`() throws {
+        for (host, domain, isTaken) in [
+            ("192.168.1.7", "1.7", false), ("192.168.1.7", ".168.1.7", false),
+            ("192.168.1.7", "192.168.1.7", true), ("db.example.com", "example.com", true),
+        ] {
+            let jar = HTTPCookieJar()
+            jar.take(
+                from: ["Set-Cookie": "a=1; Domain=\(domain)"], of: try HTTPURL("http://\(host)/"))
+            #expect(jar.all.count == (isTaken ? 1 : 0), "\(host) \(domain)")
+        }
+    }
+
     @Test func `a jar's cookies are kept for the next run, as long as they hold`() throws {
         let url = try HTTPURL("https://example.com/db")
         let jar = HTTPCookieJar()

@@ -64,6 +64,13 @@ import Testing
         ("org.couchdb.user:joe", ["name": "joe", "roles": ["_admin"], "type": "user"]),
         ("org.couchdb.user:a:b", ["name": "a:b", "roles": [], "type": "user"]),
         (
+            "org.couchdb.user:device-\(String(repeating: "0f", count: 16))",
+            [
+                "name": .string("device-" + String(repeating: "0f", count: 16)), "roles": [],
+                "type": "user",
+            ]
+        ),
+        (
             "org.couchdb.user:joe",
             ["name": "joe", "roles": [], "type": "user", "password_scheme": "plain"]
         ),
