@@ -72,7 +72,7 @@ package struct ListenerDevice: Sendable {
 
     private static let prefix = "device-"
 
-    /// Whether a name is one that a paired device may have, whose ID anyone sees who connects to it: no account has it.
+    /// Whether a name is one that a paired device may have, whose ID is shown to each client that connects: no account has it.
     static func isUser(_ name: String) -> Bool {
         name.afterBytePrefix(prefix).map { id in
             id.utf8.count == 32 && Hexadecimal.bytes(id) != nil
